@@ -110,7 +110,7 @@ class RunReader:
         self._leave(subject, row)
         data = row.data
         if row.event == 'reassign':
-            yield from self._reassign(row, data)
+            yield from self._reassign(row)
             return
         run = subject.run
         run.first_seq, run.began = run.first_seq or row.seq, run.began or row.wall_time
@@ -127,9 +127,9 @@ class RunReader:
                 del self._subjects[row.flow_id, row.action_id]
                 yield from self._done(subject)
 
-    def _reassign(self, row: Row, data: Mapping[str, Any]) -> Iterator[ActionRun]:
+    def _reassign(self, row: Row) -> Iterator[ActionRun]:
         subject = self._subject(row)
-        if 'runs' not in data and row.actor != JOB_ACTOR:
+        if row.actor != JOB_ACTOR and subject.run.outcome:  # a person retries it
             subject.run.outcome, subject.path = '', 'operator'
             subject.parameters, subject.fields = {}, {}
             return
@@ -192,8 +192,10 @@ def _add(times: dict[str, float], name: str, seconds: float) -> None:
     times[name] = times.get(name, 0.0) + seconds
 
 
-def _execute(subject: _Subject, row: Row, data: Mapping[str, Any]) -> None:
-    _last(subject).claimed = False
+def _resume(subject: _Subject, row: Row, data: Mapping[str, Any]) -> None:
+    """Begin the attempt anew, after a verifier has answered pending."""
+    attempt = _last(subject)
+    attempt.claimed, attempt.sensors = False, ''
 
 
 def _motion_done(subject: _Subject, row: Row, data: Mapping[str, Any]) -> None:
@@ -259,6 +261,6 @@ def _last(subject: _Subject) -> Attempt:
 
 
 _TAKES = {
-    'execute': _execute, 'repeat_motion': _execute, 'motion_done': _motion_done,
+    'resume': _resume, 'motion_done': _motion_done,
     'request_verification': _request_verification, 'confirmed': _confirmed,
     'verified': _verified, 'fail': _fail, 'receive_fallback': _receive_fallback}

@@ -180,6 +180,61 @@ def test_false_successes_need_a_report_of_success(tmp_path: Path) -> None:
             assert controller['not_judged'] == (not interrupted and verdict == 'failed')
 
 
+RETRIED: Sequence[Change] = (
+    *PICK[:2], (3.0, 1, 'fail', 'executing_motion', 'error', {'error_code': 'MOTION_ABORTED'}),
+    (4.0, 1, 'request_fallback', 'error', 'fallback_requested', {}),
+    (4.0, 1, 'receive_fallback', 'fallback_requested', 'fallback_received', {
+        'strategy': 'action', 'next_fallback': 1,
+        'fields': {'motion': {'server': 'vacuum', 'type': 'a/action/B'}}}),
+    (4.0, 2, 'apply_fallback', 'fallback_received', 'in_progress', {}),
+    (5.0, 2, 'execute', 'in_progress', 'executing_motion', {}),
+    (6.0, 2, 'fail', 'executing_motion', 'error', {'error_code': 'MOTION_TIMEOUT'}),
+    (7.0, 2, 'terminate', 'error', 'terminated', {'outcome': 'failed'}))
+
+
+@pytest.mark.parametrize('actor', ['anna', 'job'])
+def test_a_retry_goes_on_with_the_run_and_a_job_begins_another(
+    tmp_path: Path, actor: str
+) -> None:
+    path = tmp_path / 'j'
+    with Journal(path) as journal:
+        journal.append(Entry('flow', 'f', event='accepted', to_state='START', data={
+            'name': 'pick', 'file': 'f', 'parameters': {}, 'text':
+            'flow: pick\nactions: {a: {motion: {server: arm, type: a/action/B}, confirm: z > 0}}'}))
+        for time, attempt, event, start, end, data in (
+                *RETRIED, (8.0, 2, 'reassign', 'terminated', 'assigned', {}),
+                *((time + 8, attempt + 2, *rest) for time, attempt, *rest in PICK)):
+            journal.append(Entry(
+                'transition', 'f', 'a', attempt, event, start, end, data=data, ros_time=time,
+                actor=actor if event == 'reassign' else '', final=end == 'terminated'))
+    report = read_report([path])
+    found = group(report)
+    if actor == 'anna':
+        assert (found['runs']['ended'], found['runs']['failed']) == (1, 0)
+        assert found['recovery']['by_path']['operator'] == 1
+        assert found['first_try'].items() >= {'k': 0, 'n': 1}.items()
+    else:
+        assert (found['runs']['ended'], found['runs']['failed']) == (2, 1)
+        assert found['recovery'].items() >= {'k': 0, 'n': 1}.items()
+        assert found['first_try'].items() >= {'k': 1, 'n': 2}.items()
+    servers = {each['server']: each['attempts'] for each in report['groups']
+               if each['level'] == 'server'}
+    assert (servers['arm']['completed'], servers['arm']['failed']) == (1, 1)
+    assert (servers['vacuum']['completed'], servers['vacuum']['failed']) == (0, 1)
+
+
+def test_an_attempt_that_begins_anew_reports_anew(tmp_path: Path) -> None:
+    path = write(tmp_path / 'j', [
+        *PICK[:4], (6.0, 1, 'postpone', 'status_verification_requested', 'pending', {}),
+        (7.0, 1, 'resume', 'pending', 'in_progress', {}),
+        (8.0, 1, 'execute', 'in_progress', 'executing_motion', {}),
+        (9.0, 1, 'fail', 'executing_motion', 'error', {'error_code': 'MOTION_ABORTED'}),
+        (9.0, 1, 'terminate', 'error', 'terminated', {'outcome': 'failed'})])
+    found = group(read_report([path]))
+    assert found['controller']['reported_success'] == 0 and found['attempts']['n'] == 1
+    assert found['states']['in_progress']['n'] == 2
+
+
 def test_a_trend_that_is_no_chance_is_told(tmp_path: Path) -> None:
     path = tmp_path / 'j'
     with Journal(path) as journal:
