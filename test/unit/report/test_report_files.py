@@ -200,7 +200,7 @@ def test_a_retry_goes_on_with_the_run_and_a_job_begins_another(
     with Journal(path) as journal:
         journal.append(Entry('flow', 'f', event='accepted', to_state='START', data={
             'name': 'pick', 'file': 'f', 'parameters': {}, 'text':
-            'flow: pick\nactions: {a: {motion: {server: arm, type: a/action/B}, confirm: z > 0}}'}))
+            'flow: p\nactions: {a: {motion: {server: arm, type: a/action/B}, confirm: z > 0}}'}))
         for time, attempt, event, start, end, data in (
                 *RETRIED, (8.0, 2, 'reassign', 'terminated', 'assigned', {}),
                 *((time + 8, attempt + 2, *rest) for time, attempt, *rest in PICK)):
