@@ -11,20 +11,17 @@ sensors is not, and is a weak label.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-import csv
+from collections.abc import Collection
 from typing import NamedTuple
 
-from ..documents.errors import DocumentError, Fault
 from ..documents.suggestions import nearest
 from ..journal.reader import JournalReader
 from ..traces import TraceKey
+from ..traces.labels import attempt_name
+from ..traces.labels import read_labels as read_file
 
-COLUMNS = ('flow_id', 'action_id', 'attempt', 'there')
-TRUTH = {'true': True, '1': True, 'yes': True, 'false': False, '0': False, 'no': False}
 SENSORS, VERIFIER, FILE = 'sensors', 'verifier', 'file'
 _REFUTED = ('REFUTED', 'CONFIRM_TIMEOUT')
-MAX_BYTES = 256 * 1024 * 1024
 
 
 class Label(NamedTuple):
@@ -36,66 +33,12 @@ class Label(NamedTuple):
 
 def read_labels(path: str, known: Collection[TraceKey]) -> dict[TraceKey, Label]:
     """
-    Read a CSV file with the columns of `COLUMNS`; others are ignored.
+    Read a CSV file of labels, see `traces.labels`.
 
     `known`: the attempts of the journals. Raises DocumentError with all faults and their lines.
     """
-    faults: list[Fault] = []
-    found: dict[TraceKey, Label] = {}
-    lines: dict[TraceKey, int] = {}
-    for line, values in _rows(path, faults):
-        text = values['attempt'].strip()
-        there = TRUTH.get(values['there'].strip().lower())
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
-            faults.append(Fault(
-                path, line, 1, f"attempt '{text[:40]}': expected a number, 1 or more"))
-            continue
-        if there is None:
-            faults.append(Fault(path, line, 1, f"there '{values['there'][:40]}': expected true or "
-                                               'false'))
-            continue
-        subject = TraceKey(values['flow_id'].strip(), values['action_id'].strip(), int(text))
-        if subject not in known:
-            faults.append(Fault(path, line, 1, _unknown(subject, known)))
-        elif subject in found and found[subject].there != there:
-            faults.append(Fault(
-                path, line, 1, f'{_name(subject)} is {values["there"].strip()} here, but '
-                f'{str(found[subject].there).lower()} in line {lines[subject]}'))
-        else:
-            found[subject] = Label(there, FILE)
-            lines.setdefault(subject, line)
-    if faults:
-        raise DocumentError(faults)
-    return found
-
-
-def _rows(path: str, faults: list[Fault]) -> Iterable[tuple[int, dict[str, str]]]:
-    """Yield line and fields of each row; adds faults of the file and of short rows."""
-    try:
-        with open(path, encoding='utf-8-sig', newline='') as file:
-            if file.seek(0, 2) > MAX_BYTES:
-                raise DocumentError([Fault(path, 1, 1, f'larger than {MAX_BYTES} bytes')])
-            file.seek(0)
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            missing = [name for name in COLUMNS if header.count(name) != 1]
-            if missing:
-                raise DocumentError([Fault(
-                    path, 1, 1, f"expected the columns {', '.join(COLUMNS)}, each once; not so: "
-                    f"{', '.join(missing)} (found: {', '.join(header)[:200] or 'nothing'})")])
-            places = {name: header.index(name) for name in COLUMNS}
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    faults.append(Fault(path, reader.line_num, 1,
-                                        f'{len(row)} fields, expected {len(header)}'))
-                else:
-                    yield reader.line_num, {name: row[place] for name, place in places.items()}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = getattr(error, 'strerror', None) or str(error)
-        raise DocumentError([Fault(path, 1, 1, f'can not be read as CSV in UTF-8: {why}')]
-                            ) from error
+    found = read_file(path, lambda subject: '' if subject in known else _unknown(subject, known))
+    return {subject: Label(there, FILE) for subject, there in found.items()}
 
 
 def _unknown(subject: TraceKey, known: Collection[TraceKey]) -> str:
@@ -107,11 +50,7 @@ def _unknown(subject: TraceKey, known: Collection[TraceKey]) -> str:
     if subject.action_id not in actions:
         return (f"action '{subject.action_id[:80]}' has no confirmation in flow "
                 f"'{subject.flow_id}'" + nearest(subject.action_id, actions))
-    return f'{_name(subject)} has no confirmation in the journals'
-
-
-def _name(subject: TraceKey) -> str:
-    return f'{subject.flow_id}/{subject.action_id}, attempt {subject.attempt}'
+    return f'{attempt_name(subject)} has no confirmation in the journals'
 
 
 def journal_labels(journal: JournalReader) -> dict[TraceKey, Label]:

@@ -10,14 +10,13 @@ and a run is forgotten when it is added, so that a large journal needs little me
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 import os
 from typing import Any, NamedTuple
 
 from .intervals import holm
-from .labels import Labels
 from .run_reader import RunReader
 from .runs import ActionRun
 from .servers import Server, ServerFinder
@@ -26,6 +25,7 @@ from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
 from ..journal.reader import JournalReader
 from ..journal.row import JournalError, Row
+from ..traces import TraceKey
 
 FORMAT = 1
 LEVELS = ('all', 'journal', 'flow', 'action', 'server')
@@ -39,6 +39,8 @@ METHODS = {
              f'p_corrected < {SIGNIFICANT:g}'}
 
 
+Labels = Mapping[TraceKey, bool]
+"""Whether the outcome of an attempt was there."""
 NO_LABELS: Labels = {}
 
 
@@ -169,7 +171,8 @@ def _read(
                 source.flows[run.flow] = None
                 if window.has(run):
                     for attempt in run.attempts if labels else ():
-                        attempt.there = labels.get((run.flow_id, run.action_id, attempt.number))
+                        attempt.there = labels.get(
+                            TraceKey(run.flow_id, run.action_id, attempt.number))
                     groups.add(run, path)
         except JournalError as error:
             text = str(error)

@@ -14,10 +14,10 @@ from typing import Any
 from ..table import print_json, print_rows
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
-from ...report.labels import read_labels
 from ...report.long_table import write_csv
 from ...report.report import read_report, Window
 from ...report.wording import between, hours, percent, subject
+from ...traces.labels import read_labels
 
 ROWS = 60
 """Maximum number of rows of a table on the terminal."""

@@ -10,11 +10,10 @@ import re
 from typing import Any
 
 from action_lifecycle.cli.main import main
-from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.journal import Entry, Journal
-from action_lifecycle.report.labels import read_labels
 from action_lifecycle.report.report import read_report
 from action_lifecycle.traces import TraceKey
+from action_lifecycle.traces.labels import read_labels
 import pytest
 
 from .test_page import Page
@@ -121,24 +120,12 @@ def test_labels_show_the_errors_of_sensors_and_controllers(
 
 
 @pytest.mark.parametrize('text, expected', [
-    ('f0,a,1,yes\n', 'line 2: there: expected true or false'),
-    ('f0,a,1,true\nf0,a,x,true\n', 'line 3: attempt: expected 1, 2, …'),
-    ('f0,a,1,true\nf0,a,1,false\n', "line 3: attempt 1 of 'f0/a' has two labels"),
-    ('f0,a\n', 'line 2: attempt')])
+    ('f0,a,1,perhaps\n', "2:1: there 'perhaps': expected true or false"),
+    ('f0,a,1,true\nf0,a,x,true\n', "3:1: attempt 'x': expected a number"),
+    ('f0,a,1,true\nf0,a,1,false\n', '3:1: f0/a, attempt 1 is false here, but true in line 2'),
+    ('f0,a\n', '2:1: 2 fields, expected 4')])
 def test_a_bad_label_is_named(
     journal: Path, tmp_path: Path, text: str, expected: str
 ) -> None:
     path = labels(tmp_path, text)
-    assert f'{path}: {expected}' in refused(journal, '--labels', path)
-
-
-def test_a_file_of_other_columns_or_none_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / 'labels.csv'
-    with pytest.raises(LifecycleError, match='can not be read'):
-        read_labels(path)
-    path.write_text('flow,there\n')
-    with pytest.raises(LifecycleError, match='missing: flow_id, action_id, attempt'):
-        read_labels(path)
-    path.write_bytes(b'flow_id,action_id,attempt,there\n\xff\xfe\n')
-    with pytest.raises(LifecycleError, match='can not be read'):
-        read_labels(path)
+    assert f'{path}:{expected}' in refused(journal, '--labels', path)
