@@ -24,8 +24,9 @@ class Agreement(Check):
 
     With a `lag`, the newest value of each is compared with the course of the other in the last
     `lag` s, linear between its samples; the lesser difference counts. While one of the facts has
-    no value, or `when` is not true, nothing is compared: a failure stays, and one that has not
-    lasted long enough is dropped.
+    no value, or `when` is not true, nothing is compared: a failure stays, and a difference that
+    has not lasted long enough is dropped, also if the values became stale without a message. After
+    a failure they have to agree for `recover` s: any difference before counts at once.
     """
 
     def __init__(self, recover: float, sides: tuple[Source, Source], within: float,
@@ -35,7 +36,8 @@ class Agreement(Check):
         super().__init__(recover)
         self._sides = sides
         self._when = when
-        self._pause = (min(lasting, lag) if lag else lasting) / 4  #: s between comparisons
+        self._pause = min(lasting, lag or math.inf, *map(valid_for, sides)) / 4
+        """s between comparisons"""
         self._within, self._lasting, self._lag = within, lasting, lag
         self._unit = sides[0].unit and f' {sides[0].unit}'
         self.clear()
@@ -48,6 +50,7 @@ class Agreement(Check):
         self._failed = False
         self._difference = 0.0
         self._courses: tuple[deque[tuple[float, Any]], ...] = (deque(), deque())
+        self._expiries = [math.inf, math.inf]  #: of the values of the last comparison
 
     def compare(self, now: float) -> None:
         if now < self._next:
@@ -57,24 +60,23 @@ class Agreement(Check):
             self._skip()
             return
         values = [side.read(now, -math.inf, 0.0) for side in self._sides]
-        for course, value in zip(self._courses, values):
-            if value is None:
-                course.clear()
-            elif self._lag:
-                course.append((now, value))
-                while len(course) > 1 and course[1][0] <= now - self._lag:
-                    course.popleft()
+        if now >= self._latest:
+            self._skip()
+        if self._lag:
+            self._continue(now, values)
         if any(value is None for value in values):
             self._skip()
             return
         one, other = values
         difference = distance(one, other)
         if difference > self._within and self._lag:
-            difference = min(difference, nearest_on(one, self._courses[1]),
-                             nearest_on(other, self._courses[0]))
+            begin = now - self._lag
+            difference = min(difference, nearest_on(one, self._courses[1], begin),
+                             nearest_on(other, self._courses[0], begin))
         if difference <= self._within:
             self._since, self._failed = math.inf, False
             return
+        self._failed = self._failed or now < self.until  # it has not recovered yet
         self._difference = difference
         self._latest = min(side.expiry(now) for side in self._sides)
         self._since = min(self._since, now)
@@ -83,6 +85,17 @@ class Agreement(Check):
         """Nothing is compared."""
         if not self._failed:
             self._since = math.inf
+
+    def _continue(self, now: float, values: Sequence[Any]) -> None:
+        """Continue the courses of the last `lag` s; one without a value begins anew."""
+        for index, (course, value) in enumerate(zip(self._courses, values)):
+            if value is None or now >= self._expiries[index]:
+                course.clear()
+            if value is not None:
+                course.append((now, value))
+                while len(course) > 1 and course[1][0] <= now - self._lag:
+                    course.popleft()
+            self._expiries[index] = self._sides[index].expiry(now)
 
     def _is_due(self, now: float) -> bool:
         if self._when is None:
@@ -109,6 +122,11 @@ class Agreement(Check):
         return min(super().changes(now), fails if fails > now else math.inf)
 
 
+def valid_for(source: Source) -> float:
+    """Return the time (s) for which samples of a fact, or of those that it reads, are valid."""
+    return min(source.max_age, *map(valid_for, source.parts), math.inf)
+
+
 def distance(one: Any, other: Any) -> float:
     """Return the length of the difference of two values; infinite for different shapes."""
     try:
@@ -117,17 +135,24 @@ def distance(one: Any, other: Any) -> float:
         return math.inf
 
 
-def nearest_on(value: Any, course: Sequence[tuple[float, Any]]) -> float:
-    """Return the least distance from a value to a course that is linear between its samples."""
-    points = [np.atleast_1d(np.asarray(point, dtype=float)) for _, point in course]
-    at = np.atleast_1d(np.asarray(value, dtype=float))
-    if not points or any(point.shape != at.shape for point in points):
+def nearest_on(value: Any, course: Sequence[tuple[float, Any]], begin: float) -> float:
+    """Return the least distance from a value to a course from `begin` on; see Agreement."""
+    try:
+        times = [time for time, _ in course]
+        points = np.array([point for _, point in course], dtype=float).reshape(len(times), -1)
+        at = np.asarray(value, dtype=float).reshape(1, -1)
+        if len(times) > 1 and times[0] < begin:  # without what is before
+            share = min(1.0, (begin - times[0]) / (times[1] - times[0]))
+            points[0] += share * (points[1] - points[0])
+        if at.shape[1] != points.shape[1]:
+            return math.inf
+        if at.shape[1] == 1:
+            number = at[0, 0]
+            return max(0.0, float(points.min() - number), float(number - points.max()))
+        starts, along = points[:-1], np.diff(points, axis=0)
+        lengths = np.einsum('ij,ij->i', along, along)
+        shares = np.einsum('ij,ij->i', at - starts, along) / np.where(lengths > 0, lengths, 1.0)
+        nearest = starts + np.clip(shares, 0.0, 1.0)[:, None] * along
+        return float(np.linalg.norm(np.concatenate([nearest, points[-1:]]) - at, axis=1).min())
+    except (ValueError, TypeError):  # of different shapes
         return math.inf
-    best = min(float(np.linalg.norm(point - at)) for point in points)
-    for begin, end in zip(points, points[1:]):
-        along = end - begin
-        length = float(along @ along)
-        if length:
-            share = min(1.0, max(0.0, float((at - begin) @ along) / length))
-            best = min(best, float(np.linalg.norm(begin + share * along - at)))
-    return best

@@ -12,8 +12,8 @@ import math
 from typing import Any
 
 from .agreement import Agreement
-from .fact_state import Source, TfSource, TopicSource
-from .facts import FactSet
+from .fact_state import DerivedSource, Source, TfSource, TopicSource
+from .facts import DerivedFact, FactSet
 from .facts_file import FrozenSpec, HealthSpec, RateSpec
 from .health import Check, Frozen, Range, Rate
 from ..evidence import FactValue, Validity
@@ -49,7 +49,7 @@ class CheckedSource(Source):
         if not self.source.take(message, latest):
             return False
         for check in sampled:
-            check.sample(self.source.stamp, self.source.value)
+            check.sample(latest, self.source.stamp, self.source.value)
             check.settle(latest)
         return True
 
@@ -63,7 +63,7 @@ class CheckedSource(Source):
         stamp = self.source.stamp_at(now)
         if math.isfinite(stamp) and stamp != before:
             for check in self.sampled:
-                check.sample(stamp, self.source.read(now, -math.inf, math.inf))
+                check.sample(now, stamp, self.source.read(now, -math.inf, math.inf))
                 check.settle(now)
 
     def note(self, now: float) -> str:
@@ -131,7 +131,7 @@ def connect_checks(
         assert isinstance(checked, CheckedSource)
         if spec is None:  # the other side of an agreement
             continue
-        recover = max(spec.recover, facts[name].spec.window)
+        recover = max(spec.recover, _window(facts, name))
         for check in _sampled(spec, recover, checked.source):
             checked.sampled.append(check)
             checked.checks.append(check)
@@ -142,9 +142,9 @@ def connect_checks(
             add(in_range, [name])
         for agree, when in health.agree:
             other = sources[agree.with_]
-            sides = (checked.source, other.unchecked)
+            sides = (_without_health(checked), _without_health(other))
             agreement = Agreement(
-                max(recover, facts[agree.with_].spec.window), sides, agree.within, agree.for_,
+                max(recover, _window(facts, agree.with_)), sides, agree.within, agree.for_,
                 agree.lag,
                 None if when is None else (when, [part(read) for read in when.names]))
             for side in (checked, other):
@@ -155,14 +155,35 @@ def connect_checks(
     return by_topic
 
 
+def _window(facts: FactSet, name: str) -> float:
+    """Return the longest window of a fact and of those that are unknown when it is unhealthy."""
+    found = [name]
+    for one in found:
+        for other, fact in facts.items():
+            health = facts.health.get(other)
+            if other not in found and (
+                    isinstance(fact, DerivedFact) and one in fact.expression.names
+                    or health is not None and health.spec is not None
+                    and one in health.spec.needs):
+                found.append(other)
+    return max(facts[one].spec.window for one in found)
+
+
+def _without_health(source: Source) -> Source:
+    """Return a source that has a value, too, while it or a fact that it reads is unhealthy."""
+    source = source.unchecked
+    return source.with_parts([_without_health(part) for part in source.parts]) \
+        if isinstance(source, DerivedSource) else source
+
+
 def _sampled(spec: HealthSpec, recover: float, source: Source) -> Iterable[Check]:
     """Yield the checks of samples."""
     frozen, rate = spec.frozen, spec.rate
     if isinstance(frozen, FrozenSpec):
         yield Frozen(recover, frozen.noise, frozen.resolution, frozen.for_, frozen.clip,
-                     source.unit)
+                     source)
     elif frozen is not None:
-        yield Frozen(recover, 0.0, 0.0, frozen, None, source.unit)
+        yield Frozen(recover, 0.0, 0.0, frozen, None, source)
     if isinstance(rate, RateSpec):
         yield Rate(recover, rate.min, math.inf if rate.max is None else rate.max, rate.over,
                    source.max_age)

@@ -275,6 +275,10 @@ class DerivedSource(Source):
         self._expression = expression
         self.parts = tuple(parts)
 
+    def with_parts(self, parts: Sequence[Source]) -> DerivedSource:
+        """Return the same expression over other sources of its facts."""
+        return DerivedSource(self.name, self.unit, self._expression, parts)
+
     def read(self, now: float, after: float, max_age: float) -> Any:
         return _finite(self._expression.evaluate(
             [part.read(now, after, max_age) for part in self.parts]))

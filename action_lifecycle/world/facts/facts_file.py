@@ -59,8 +59,8 @@ class FrozenSpec(StrictModel):
     """When samples with equal values show that a sensor is frozen."""
 
     noise: float = Field(
-        0.0, ge=0, description='Least standard deviation of the noise of one sample, in the unit '
-        'of the fact; 0: not known.')
+        0.0, ge=0, allow_inf_nan=False, description='Least standard deviation of the noise of one '
+        'sample, in the unit of the fact; 0: not known.')
     resolution: float = Field(
         0.0, ge=0, description='Step to which the sensor rounds, in the unit of the fact.')
     for_: float = Field(
@@ -83,7 +83,8 @@ class AgreeSpec(StrictModel):
 
     with_: str = Field(alias='with', description='Name of the other fact.')
     within: float = Field(
-        ge=0, description='Greatest difference, of vectors the length of it, in the unit of both.')
+        ge=0, allow_inf_nan=False, description='Greatest difference, of vectors the length of it, '
+        'in the unit of both.')
     for_: float = Field(
         0.0, ge=0, le=3600, alias='for', description='Seconds for which they must differ.')
     lag: float = Field(

@@ -19,10 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .equal_samples import equal_probability, likely_run
 from .fact_state import Source
-
-CERTAIN = 1e-9
-"""Probability of a run of equal samples below which a sensor with noise counts as frozen."""
 
 
 class Check:
@@ -41,8 +39,8 @@ class Check:
         """Return why it fails."""
         raise NotImplementedError
 
-    def sample(self, stamp: float, value: Any) -> None:
-        """Process a sample; `value`: None if it has none."""
+    def sample(self, now: float, stamp: float, value: Any) -> None:
+        """Process a sample that arrives at `now`; `value`: None if it has none."""
 
     def compare(self, now: float) -> None:
         """Look at the values of the facts, after a message of one of their topics."""
@@ -82,16 +80,19 @@ class Frozen(Check):
     equals the one before with at most the probability p of the bin around the mean. A run of m
     equal samples has at most p^(m-1), whatever the sensor measures; it fails below CERTAIN. Of a
     vector, p is the product over its elements. Without noise, three samples are enough; the run
-    must also last `least` s.
+    must also last `least` s. A sample that arrives twice counts once, and a silence longer than
+    the fact's `max_age` (no subscription, for example) ends a run: what it hides is not known.
     """
 
     def __init__(self, recover: float, noise: float, resolution: float, least: float,
-                 clip: tuple[float, float] | None, unit: str) -> None:
+                 clip: tuple[float, float] | None, source: Source) -> None:
         super().__init__(recover)
-        self._equal = math.erf(resolution / (2 * math.sqrt(2) * noise)) if noise else 0.0
+        self._equal = equal_probability(noise, resolution) if noise else 0.0
         self._least = least
         self._clip = clip
-        self._noise = f'its noise {noise:g}' + (unit and f' {unit}') if noise else ''
+        self._max_age = source.max_age
+        unit = source.unit and f' {source.unit}'
+        self._noise = f'its noise {noise:g}{unit}' if noise else ''
         self.clear()
 
     def clear(self) -> None:
@@ -101,10 +102,10 @@ class Frozen(Check):
         self._first = self._last = -math.inf
         self.likely = 2
 
-    def sample(self, stamp: float, value: Any) -> None:
-        self._last = stamp
-        if self._count and equal(value, self._value):
-            self._count += 1
+    def sample(self, now: float, stamp: float, value: Any) -> None:
+        before, self._last = self._last, stamp
+        if self._count and stamp < before + self._max_age and equal(value, self._value):
+            self._count += stamp != before
             return
         self._value, self._first = value, stamp
         self._count = 0 if value is None or self._clipped(value) else 1
@@ -125,27 +126,22 @@ class Frozen(Check):
         return f'frozen: {self._count} equal samples in {self._last - self._first:.3g} s, {end}'
 
 
-def likely_run(equal_probability: float, elements: int) -> int:
-    """Return the longest run of equal samples that is not less likely than CERTAIN; at least 2."""
-    p = equal_probability ** elements
-    if p <= CERTAIN:
-        return 2
-    return max(2, 1 + math.floor(math.log(CERTAIN) / math.log(p))) if p < 1.0 else 1 << 62
-
-
 class Rate(Check):
     """
     Fails when the number of samples in the last `over` s is out of bounds.
 
-    Silence is not its subject: it makes no statement about a fact that is stale. A silence longer
-    than `over` and the fact's `max_age` begins a new measurement, as does a new subscription.
+    Samples are counted by their stamps, from that of the newest one on and the time since it
+    arrived, so that a constant delay changes nothing. A silence longer than `over` and the fact's
+    `max_age` begins a new measurement, as does a new subscription.
     """
 
     def __init__(self, recover: float, low: float, high: float, over: float, max_age: float
                  ) -> None:
         super().__init__(recover)
         self._low, self._high, self._over = low, high, over
-        self._max_age = max_age
+        self._least = math.ceil(low * over - 1e-9)
+        self._most = math.floor(high * over + 1e-9) if math.isfinite(high) else None
+        self._silence = max(over, max_age)
         self._stamps: deque[float] = deque()
         self.clear()
 
@@ -153,25 +149,34 @@ class Rate(Check):
         super().clear()
         self._stamps.clear()
         self._begun = -math.inf
+        self._counts = self._over  #: s from the stamp of a sample for which it counts
 
-    def sample(self, stamp: float, value: Any) -> None:
+    def sample(self, now: float, stamp: float, value: Any) -> None:
         stamps = self._stamps
-        if not stamps or stamp > stamps[-1] + max(self._over, self._max_age):
+        if not stamps or stamp > stamps[-1] + self._silence:
             stamps.clear()
             self._begun = stamp
         stamps.append(stamp)
-        while stamps[0] <= stamp - self._over:
+        self._counts = now - stamp + self._over
+        while stamps[0] + self._over <= stamp:
             stamps.popleft()
 
+    def settle(self, now: float) -> None:
+        # after a silence, the next sample begins a new measurement
+        if self._stamps and now <= self._stamps[-1] + self._counts - self._over + self._silence:
+            super().settle(now)
+
     def _count(self, now: float) -> int:
-        return sum(stamp > now - self._over for stamp in self._stamps)
+        counts = self._counts
+        if now < self._stamps[0] + counts:
+            return len(self._stamps)
+        return sum(now < stamp + counts for stamp in self._stamps)
 
     def failing(self, now: float) -> bool:
-        stamps = self._stamps
-        if not stamps or now < self._begun + self._over or now >= stamps[-1] + self._max_age:
+        if not self._stamps or now < self._begun + self._counts:
             return False
-        count = len(stamps) if stamps[0] > now - self._over else self._count(now)
-        return not self._low * self._over <= count <= self._high * self._over
+        count = self._count(now)
+        return count < self._least or (self._most is not None and count > self._most)
 
     def text(self, now: float) -> str:
         bounds = f'{self._low:g} to {self._high:g} Hz' if math.isfinite(self._high) \
@@ -182,10 +187,12 @@ class Rate(Check):
     def changes(self, now: float) -> float:
         if not self._stamps:
             return super().changes(now)
-        need = math.ceil(self._low * self._over)
-        times = [self._begun + self._over]
-        if 0 < need <= len(self._stamps):
-            times.append(self._stamps[-need] + self._over)
+        leaving = [self._begun]  # and the samples without which there are too few, or not too many
+        if 0 < self._least <= len(self._stamps):
+            leaving.append(self._stamps[-self._least])
+        if self._most is not None and self._most < len(self._stamps):
+            leaving.append(self._stamps[-self._most - 1])
+        times = (stamp + self._counts for stamp in leaving)
         return min(super().changes(now), *(time if time > now else math.inf for time in times))
 
 

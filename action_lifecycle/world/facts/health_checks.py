@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
+from .equal_samples import equal_probability, likely_run
 from .facts_file import AgreeSpec, FactsFile, FactSpec, FrozenSpec, HealthSpec, RateSpec
 from ..expressions.expression import compile_expression, Expression
 from ..expressions.value_types import Kind, NUMERIC
@@ -17,6 +18,7 @@ from ...documents.errors import DocumentError, Fault
 from ...documents.suggestions import nearest
 from ...documents.yaml_document import Document
 
+LONGEST_RUN = 10_000  #: equal samples that may be likely; with more, no failure would be found
 _NUMBERS = NUMERIC - {Kind.TRUTH, Kind.TRUTHS} | {Kind.ANY}
 
 
@@ -93,13 +95,19 @@ class _Checked:
                 yield self._fault((key,), f"'{key}' is a check of samples, and an expression has "
                                   'none; expected it at a fact that the expression reads')
         frozen, rate = health.frozen, health.rate
-        if isinstance(frozen, (int, float)) and frozen <= 0:
+        if isinstance(frozen, (int, float)) and not 0 < frozen < math.inf:
             yield self._fault(('frozen',), f'{frozen:g}: expected more than 0 s')
         if isinstance(frozen, FrozenSpec):
             if not (frozen.noise or frozen.for_):
                 yield self._fault(('frozen',), "expected 'noise', 'for' or both")
             if frozen.resolution and not frozen.noise:
                 yield self._fault(('frozen', 'resolution'), "'resolution' needs 'noise'")
+            if frozen.noise and self._kinds[self._name] is Kind.NUMBER:
+                likely = likely_run(equal_probability(frozen.noise, frozen.resolution), 1)
+                if likely > LONGEST_RUN:
+                    yield self._fault(('frozen',), f'of a noise of {frozen.noise:g} with a '
+                                      f'resolution of {frozen.resolution:g}, {likely:.3g} equal '
+                                      "samples are likely; expected more noise, or only 'for'")
             if frozen.noise and self._kinds[self._name] not in _NUMBERS:
                 yield self._fault(('frozen', 'noise'), 'expected no noise, as the fact is '
                                   + self._kinds[self._name].value)
@@ -111,6 +119,10 @@ class _Checked:
             if not 0 <= low < (math.inf if high is None else high) or (low, high) == (0, None):
                 given = '' if high is None else f'[{low:g}, {high:g}]: '
                 yield self._fault(('rate',), f'{given}expected [min, max] in Hz')
+            over = rate.over if isinstance(rate, RateSpec) else 1.0
+            if any(0 < bound * over < 1 for bound in (low, high) if bound is not None):
+                yield self._fault(('rate',), f'less than one sample in {over:g} s; expected a '
+                                  "longer 'over'")
             if spec.max_rate:
                 yield self._fault(('rate',), "'rate' with max_rate would only count the samples "
                                   'that are read, not all that come')
@@ -171,8 +183,8 @@ def cycle_faults(
     """
     Yield the facts whose health depends on itself.
 
-    `reads`: the facts that an expression reads, by its name. The two facts of an agreement may
-    depend on each other, since they are compared whether healthy or not.
+    `reads`: the facts that an expression reads, by its name. The two facts of an agreement, and
+    those that they read, may depend on each other: they are compared whether healthy or not.
     """
     needed: dict[str, set[str]] = {name: set(names) for name, names in reads.items()}
     for name, entry in health.items():
@@ -180,8 +192,8 @@ def cycle_faults(
         needed.setdefault(name, set()).update(spec.needs if spec is not None else ())
         for agree, when in entry.agree:
             names = {*(when.names if when is not None else ())} & set(file.facts)
-            needed[name] |= names | {*reads.get(agree.with_, ())}
-            needed.setdefault(agree.with_, set()).update(names, reads.get(name, ()))
+            needed[name] |= names
+            needed.setdefault(agree.with_, set()).update(names)
     for name, entry in health.items():
         seen: set[str] = set()
         todo = list(needed[name])

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import math
 from pathlib import Path
 import re
+import time
 
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import (
@@ -20,7 +21,10 @@ from action_lifecycle.world import (
     WatchResult,
     WorldModel,
 )
-from action_lifecycle.world.facts.health import CERTAIN, likely_run
+from action_lifecycle.world.expressions.value_types import Kind
+from action_lifecycle.world.facts.agreement import nearest_on
+from action_lifecycle.world.facts.equal_samples import CERTAIN, likely_run
+from action_lifecycle.world.facts.facts_checks import FieldKind
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
@@ -133,6 +137,24 @@ def test_a_value_at_the_limit_of_the_sensor_may_stay() -> None:
     assert model.value('x', feed(model, [0.07] * 50, 3.0)).validity is Validity.UNKNOWN
 
 
+def test_a_sample_that_comes_twice_is_one_sample_of_a_run() -> None:
+    model = model_with('{frozen: {noise: 0.0002, resolution: 0.0002}}')
+    now = 1.0
+    for value in noisy(5000, 3, 2e-4, 2e-4):
+        now += 0.02
+        feed(model, [value] * 2, now, step=0.0)
+        assert model.value('x', now).validity is Validity.VALID
+    assert model.value('x', feed(model, [0.02] * 30, now + 0.02)).validity is Validity.UNKNOWN
+
+
+def test_samples_before_a_silence_show_nothing_about_those_after_it() -> None:
+    model = model_with('{frozen: 0.5}')
+    now = feed(model, [0.021, 0.02, 0.02])
+    now = feed(model, [0.02] * 25, now + 60.0)  # another subscription
+    assert model.value('x', now).validity is Validity.VALID
+    assert model.value('x', feed(model, [0.02] * 2, now + 0.02)).validity is Validity.UNKNOWN
+
+
 def test_silence_is_stale_and_not_frozen() -> None:
     model = model_with('{frozen: 0.1}')
     now = feed(model, [0.02] * 3)
@@ -165,6 +187,40 @@ def test_a_high_rate_is_unhealthy_and_the_first_second_is_not_judged() -> None:
     assert model.value('x', now).validity is Validity.VALID
     now = feed(model, [0.02] * 20, now + 0.005, step=0.005)
     assert re.match('rate: 20[01] Hz over 1 s; expected 20 to 100 Hz', model.value('x', now).note)
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.3])
+def test_a_constant_delay_does_not_change_the_rate(delay: float) -> None:
+    text = FACT.format(health='{rate: [8, 12]}').replace('max_age: 0.2', 'max_age: 1.0')
+    model = WorldModel(parse_facts(text))
+    for number in range(50):
+        now = 1.0 + 0.1 * number
+        model.ingest('joint_states', messages.joints(now - delay, x=0.02), now)
+        assert model.value('x', now).validity is Validity.VALID
+    assert model.value('x', now + 0.35).note == 'rate: 7 Hz over 1 s; expected 8 to 12 Hz'
+
+
+def test_silence_is_a_low_rate_also_for_a_condition_that_takes_older_samples() -> None:
+    model = model_with('{rate: [20, 100]}')
+    now = feed(model, [0.02] * 100)
+    patient = Condition('x', 'x > 0', max_age=9.0)
+    assert model.evaluate([patient], now + 0.1)[0] is TruthValue.TRUE
+    for silence in (0.9, 1.5, 3.0):
+        assert model.evaluate([patient], now + silence)[0] is TruthValue.UNKNOWN
+
+
+@given(st.floats(0.1, 1e6), st.floats(0.2, 2.0))
+def test_a_low_rate_is_found_at_the_time_that_is_told_before(start: float, over: float) -> None:
+    model = WorldModel(parse_facts(FACT.format(health=f'{{rate: {{min: 20, over: {over}}}}}')
+                                   .replace('max_age: 0.2', 'max_age: 9.0')))
+    now = feed(model, [0.02] * 150, start)
+    fact = model._sources['x']
+    for _ in range(3):
+        now = fact.changes(now, 0.0)
+        assert now < math.inf
+        if fact.read(now, -math.inf, 0.0) is None:
+            return
+    pytest.fail('not found')
 
 
 def test_a_new_subscription_begins_a_new_measurement_of_the_rate() -> None:
@@ -251,6 +307,80 @@ def test_values_that_follow_within_the_lag_agree() -> None:
         assert model.value('y', both(model, zip(late, course), 9.0)).validity is validity
 
 
+def test_a_sensor_that_agrees_in_passing_stays_unhealthy() -> None:
+    model = model_with('{agree: {with: y, within: 0.003, for: 1.0, lag: 0.05}}')
+    now = both(model, [(0.0, 0.04)] * 60)  # y is stuck
+    assert model.value('x', now).validity is Validity.UNKNOWN
+    for x in (0.08, 0.0, 0.08):
+        now = both(model, [(0.04, 0.04), *[(x, 0.04)] * 45], now + 0.02)
+        assert model.value('x', now).validity is Validity.UNKNOWN
+    now = both(model, [(0.04, 0.04)] * 30, now + 0.02)
+    assert model.value('x', now).validity is Validity.VALID
+
+
+def test_a_difference_before_a_silence_does_not_count() -> None:
+    model = WorldModel(parse_facts("""
+estop: none
+facts:
+  x: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=x]',
+      max_age: 0.1, health: {agree: {with: y, within: 0.01, for: 0.2}}}
+  y: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=y]',
+      max_age: 0.1}
+"""))
+    for now in (1.0, 61.0):
+        model.ingest('joint_states', messages.joints(now, x=0.0, y=0.02), now)
+        assert model.value('x', now).validity is Validity.VALID
+    model.ingest('joint_states', messages.joints(61.08, x=0.0, y=0.02), 61.08)
+    model.ingest('joint_states', messages.joints(61.16, x=0.0, y=0.02), 61.16)
+    assert model.value('x', 61.21).validity is Validity.UNKNOWN
+
+
+def test_a_difference_is_found_whose_time_is_longer_than_samples_are_valid() -> None:
+    model = model_with('{agree: {with: y, within: 0.003, for: 2.0, lag: 2.0}}')  # max_age: 0.2
+    assert model.value('x', both(model, [(0.0, 0.02)] * 105)).validity is Validity.UNKNOWN
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=6),
+       st.tuples(st.floats(-1, 1), st.floats(-1, 1)), st.floats(0.0, 6.0), st.integers(1, 2))
+def test_the_distance_from_a_course_is_that_from_its_points(
+    course: list[tuple[float, float]], at: tuple[float, float], begin: float, elements: int,
+) -> None:
+    timed = [(float(index), np.array(point[:elements])) for index, point in enumerate(course)]
+    while len(timed) > 1 and timed[1][0] <= begin:
+        del timed[0]
+    first, last = timed[0][0], timed[-1][0]
+    times = np.linspace(min(max(begin, first), last), last, 2001)
+    drawn = np.stack([np.interp(times, [time for time, _ in timed], [
+        point[element] for _, point in timed]) for element in range(elements)], axis=1)
+    expected = np.linalg.norm(drawn - at[:elements], axis=1).min()
+    found = nearest_on(np.array(at[:elements]), timed, begin)
+    assert found <= expected + 1e-12
+    assert found == pytest.approx(expected, abs=0.02)
+
+
+def test_a_long_lag_costs_little() -> None:
+    model = model_with('{agree: {with: y, within: 0.003, for: 0.2, lag: 0.5}}')
+    begun = time.process_time()
+    both(model, [(0.02 + 1e-6 * number, 0.06 + 1e-6 * number) for number in range(1000)])
+    assert time.process_time() - begun < 1.0  # a second of 500 Hz on both topics
+
+
+def test_an_expression_agrees_with_a_fact_that_it_reads_again_after_a_failure() -> None:
+    model = WorldModel(parse_facts("""
+estop: none
+facts:
+  x: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=x]'}
+  y: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=y]'}
+  mid: {expression: (x + y) / 2, health: {agree: [{with: x, within: 0.01},
+                                                   {with: y, within: 0.01}]}}
+"""))
+    for number in range(100):
+        now = 1.0 + 0.02 * number
+        away = 0.1 if number < 20 else 0.0
+        model.ingest('joint_states', messages.joints(now, x=0.0, y=away), now)
+        assert (model.value('mid', now).validity is Validity.VALID) == (number > 44)
+
+
 def test_facts_are_compared_only_on_the_condition() -> None:
     more = ("  still: {topic: still, type: sensor_msgs/msg/JointState, field: 'position[name=s]',"
             ' max_age: .inf}\n')
@@ -298,6 +428,23 @@ facts:
     assert model.value('x', feed(model, noisy(60), changed + 0.02)).validity is Validity.VALID
 
 
+def test_a_window_has_no_sample_from_the_time_in_which_a_needed_fact_was_unhealthy() -> None:
+    model = WorldModel(parse_facts("""
+estop: none
+facts:
+  x: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=x]',
+      window: 1.0, reduce: max, health: {needs: [y]}}
+  y: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=y]',
+      health: {range: [0, 1]}}
+"""))
+    for number in range(120):
+        now, faulty = 1.0 + 0.02 * number, number < 50
+        model.ingest('joint_states', messages.joints(now, x=9.0 * faulty, y=2.0 * faulty), now)
+        value = model.value('x', now)
+        assert value.validity is not Validity.VALID or not value.value
+    assert model.value('x', now).validity is Validity.VALID
+
+
 def test_time_that_jumps_back_drops_failures() -> None:
     model = model_with('{frozen: 0.2}')
     feed(model, [0.02] * 30, 10.0)
@@ -308,6 +455,9 @@ def test_time_that_jumps_back_drops_failures() -> None:
     ('{frozen: 0}', 'more than 0 s'),
     ('{frozen: {resolution: 0.1}}', "expected 'noise', 'for' or both"),
     ('{frozen: {noise: 0.1, clip: [1, 0]}}', '[1.0, 0.0]: expected [least, greatest]'),
+    ('{frozen: .nan}', 'more than 0 s'),
+    ('{frozen: {noise: .inf}}', 'finite'),
+    ('{rate: {min: 0.5}}', "less than one sample in 1 s; expected a longer 'over'"),
     ('{rate: [5, 2]}', '[5, 2]: expected [min, max] in Hz'),
     ('{range: [1, 0]}', 'expected [least, greatest]'),
     ('{agree: {with: z, within: 1}}', "there is no fact 'z'"),
@@ -323,6 +473,17 @@ def test_faults_name_the_line_the_fact_and_what_is_expected(health: str, message
         parse_facts(FACT.format(health=health))
     assert message in str(caught.value)
     assert caught.value.faults[0].line in (4, 5)
+
+
+def test_a_noise_that_the_resolution_hides_is_a_fault() -> None:
+    class Numbers(FieldKind):
+
+        def __call__(self, type_name: str, path: str) -> Kind:
+            return Kind.NUMBER
+
+    with pytest.raises(DocumentError, match='3.61e.07 equal samples are likely'):
+        parse_facts(FACT.format(health='{frozen: {noise: 0.01, resolution: 0.1}}'),
+                    field_kind=Numbers())
 
 
 def test_an_expression_and_a_constant_have_no_checks_of_samples() -> None:
