@@ -59,6 +59,7 @@ class Window(NamedTuple):
 
 EVERYTHING = Window()
 
+
 @dataclass
 class _Source:
     """A journal that has been read."""
