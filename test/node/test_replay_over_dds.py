@@ -75,3 +75,33 @@ def test_fifty_confirmations_over_dds(tmp_path: Path) -> None:
     verdicts = Counter(one.recorded.verdict for one in found)
     assert len(found) == 50 and len(verdicts) >= 3
     assert sum(one.status is Status.SAME for one in found) >= 40
+
+
+@pytest.mark.long
+def test_black_boxes_are_repeated_to_the_last_digit(tmp_path: Path) -> None:
+    boxes = tmp_path / 'boxes'
+    rig = Rig(tmp_path, linger=0.2, **{
+        'black_box.folder': str(boxes), 'black_box.seconds': 5.0, 'black_box.after': 0.3})
+    try:
+        rig.start()
+        rig.gap = 0.004
+        for number in range(12):
+            rig.moving = 0.01 * number
+            # the sampling goes on, and the limit is anywhere between two samples
+            handles = [rig.confirm(text, hold=0.05, within=0.2 + 0.013 * number, after=rig.now())
+                       for text in ('gap > 0.01', 'gap < 0.01 and speed < -0.05', 'present')]
+            for handle in handles:
+                rig.result(handle)
+        rig.until(lambda: len(list(boxes.glob('*.mcap'))) >= 8)
+    finally:
+        rig.close()
+    found = []
+    for path in boxes.glob('*.mcap'):
+        with read_bag(path) as box:
+            facts = parse_facts(FACTS, field_kind=BagFieldKinds(box))
+            found += replay(box, facts, recorded_in_bag(
+                box, '/world_model_bridge/confirmations'), TopicNames(), tolerance=0.0)
+    judged = [one for one in found if not one.reason]
+    assert [(one.recorded.conditions, one.verdict, one.differences) for one in judged
+            if one.status is not Status.SAME] == []
+    assert len(judged) >= 20, Counter(one.reason for one in found)
