@@ -20,6 +20,7 @@ from .traces import Traces
 from .unmet_conditions import confirmation
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
+from ...documents.stamps import to_seconds
 from ...lifecycle.ports import Condition
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.evidence import evidence_to
@@ -75,7 +76,7 @@ class ConditionServer:
         self._open[key] = answered
         release = feedback = None
         started = self._node.now()
-        unneeded = self._box.keep(started)
+        unneeded = self._box.keep(started, to_seconds(handle.request.after))
         try:
             request = confirm_request_from(handle.request)
             release = self._facts.hold(

@@ -79,9 +79,14 @@ class BlackBox:
             return why
         return ''
 
-    def keep(self, started: float) -> Callable[[], None]:
-        """Keep the messages of a confirmation since its start, until the result is called."""
-        return self._rings.keep(started - self._lead)
+    def keep(self, started: float, after: float) -> Callable[[], None]:
+        """Keep the messages that a confirmation needs, until the returned function is called."""
+        return self._rings.keep(self._start(started, after))
+
+    def _start(self, started: float, after: float) -> float:
+        """Return from when on a confirmation needs messages; `after`: 0 if it is not given."""
+        first = min(after, started) if after > 0 else started
+        return max(first, started - self._seconds) - self._lead
 
     def judged(
         self, request: ConfirmRequest, started: float, judged: Confirmation
@@ -89,7 +94,7 @@ class BlackBox:
         """Begin a box if a confirmation has failed; returns it with the name of the box."""
         name = self._begin(Incident(
             judged.verdict, judged.error_msg, request.flow_id, request.action_id,
-            request.attempt), started - self._lead)
+            request.attempt), self._start(started, request.after))
         return dataclasses.replace(
             judged, error_msg=f'{judged.error_msg}; black box: {name}') if name else judged
 
