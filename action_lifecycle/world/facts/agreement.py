@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
@@ -24,18 +24,20 @@ class Agreement(Check):
 
     With a `lag`, the newest value of each is compared with the course of the other in the last
     `lag` s, linear between its samples; the lesser difference counts. While one of the facts has
-    no value, or `when` is not true, nothing is compared: a failure stays, and a difference that
-    has not lasted long enough is dropped, also if the values became stale without a message. After
-    a failure they have to agree for `recover` s: any difference before counts at once.
+    no value or is `faulty` by itself, or `when` is not true, nothing is compared: a failure stays,
+    and a difference that has not lasted long enough is dropped, also if the values became stale
+    without a message. After a failure they have to agree for `recover` s: any difference before
+    counts at once.
     """
 
     def __init__(self, recover: float, sides: tuple[Source, Source], within: float,
-                 lasting: float, lag: float, when: tuple[Expression, Sequence[Source]] | None
-                 ) -> None:
+                 lasting: float, lag: float, when: tuple[Expression, Sequence[Source]] | None,
+                 faulty: Callable[[float], bool]) -> None:
         """`sides`: the sources of the two facts, without their health."""
         super().__init__(recover)
         self._sides = sides
         self._when = when
+        self._faulty = faulty
         self._pause = min(lasting, lag or math.inf, *map(valid_for, sides)) / 4
         """s between comparisons"""
         self._within, self._lasting, self._lag = within, lasting, lag
@@ -56,6 +58,11 @@ class Agreement(Check):
         if now < self._next:
             return
         self._next = now + self._pause
+        if self._faulty(now):
+            for course in self._courses:
+                course.clear()
+            self._skip()
+            return
         if not self._is_due(now):
             self._skip()
             return

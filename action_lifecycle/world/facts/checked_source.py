@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+import functools
 import math
 from typing import Any
 
@@ -146,7 +147,8 @@ def connect_checks(
             agreement = Agreement(
                 max(recover, _window(facts, agree.with_)), sides, agree.within, agree.for_,
                 agree.lag,
-                None if when is None else (when, [part(read) for read in when.names]))
+                None if when is None else (when, [part(read) for read in when.names]),
+                functools.partial(_one_is_faulty, (checked, other)))
             for side in (checked, other):
                 if isinstance(side, CheckedSource):
                     side.checks.append(agreement)
@@ -167,6 +169,20 @@ def _window(facts: FactSet, name: str) -> float:
                     and one in health.spec.needs):
                 found.append(other)
     return max(facts[one].spec.window for one in found)
+
+
+def _one_is_faulty(sources: Iterable[Source], now: float) -> bool:
+    return any(is_faulty(source, now) for source in sources)
+
+
+def is_faulty(source: Source, now: float) -> bool:
+    """Whether a check counts as failed, of a fact or of one it reads or needs; not agreements."""
+    if isinstance(source, CheckedSource):
+        if any(not isinstance(check, Agreement) and check.failed(now) for check in source.checks):
+            return True
+        if any(is_faulty(need, now) for need in source.needs):
+            return True
+    return any(is_faulty(part, now) for part in source.parts)
 
 
 def _without_health(source: Source) -> Source:

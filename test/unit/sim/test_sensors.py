@@ -108,3 +108,13 @@ def test_muted_topic_is_silent(rig):
     assert 'gripper/wrench' not in rig.samples
     assert 'camera/part_a/pose' not in rig.samples
     assert rig.samples['camera/part_b/pose']
+
+
+def test_the_marker_is_seen_all_the_time_where_it_stands(rig):
+    rig.step(4.0)
+    poses = [pose.pose.position for pose in rig.samples['camera/marker/pose']]
+    assert len(poses) in (39, 40)
+    for axis, value in zip('xyz', (0.0, -0.25, 0.0005), strict=True):
+        seen = [getattr(pose, axis) for pose in poses]
+        assert mean(seen) == pytest.approx(value, abs=0.0002)
+        assert 0.00015 < stdev(seen) < 0.0004

@@ -286,6 +286,14 @@ def test_of_two_facts_that_disagree_both_are_unknown() -> None:
     assert model.facts.topics(['x']) == model.facts.topics(['y']) == {'joint_states', 'others'}
 
 
+def test_of_a_fact_that_is_frozen_the_other_one_is_not_blamed() -> None:
+    model = WorldModel(parse_facts(FACT.format(health=AGREE).replace(
+        '0.2}\n', '0.2, health: {frozen: {noise: 0.0001}}}\n')))
+    now = both(model, [(0.02 + 0.001 * step, 0.02) for step in range(20)])
+    assert model.value('y', now).note.startswith('frozen: ')
+    assert model.value('x', now).validity is Validity.VALID
+
+
 def test_a_disagreement_is_found_when_its_time_is_over_without_a_sample() -> None:
     model = model_with(AGREE)
     now = both(model, [(0.02, 0.02)])
