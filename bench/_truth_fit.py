@@ -10,7 +10,7 @@ the delay of the sensors has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 import math
 import multiprocessing
@@ -29,13 +29,18 @@ from _truth_judge import (
     is_there,
     Judge,
     JUDGED,
+    Knock,
     LONGEST,
     ROOT,
 )
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
+from action_lifecycle.fit.fitting import ConditionFit, fit_place, Options
+from action_lifecycle.fit.flow_text import FlowText, Place
+from action_lifecycle.fit.intervals import Errors, Rate
 from action_lifecycle.fit.labels import Label
 from action_lifecycle.fit.runs import run_of
+from action_lifecycle.fit.series import ConditionOnRuns
 from action_lifecycle.fit.trace_world import Run
 from action_lifecycle.flow import JournalRecorder, Orchestrator
 from action_lifecycle.flow.files.loader import parse_flow
@@ -46,7 +51,7 @@ from action_lifecycle.lifecycle.ports import (
     MotionRequest,
     WorkResult,
 )
-from action_lifecycle.sim.cell import Cell
+from action_lifecycle.sim.cell import Cell, PARTS
 from action_lifecycle.traces import (
     Confirmed,
     trace_path,
@@ -56,7 +61,9 @@ from action_lifecycle.traces import (
 )
 from action_lifecycle.traces.store import TraceStore
 from action_lifecycle.world import FactSet, load_facts
+import numpy as np
 
+HARD = 6.0  # mean number of hard knocks
 BAD = {  # thresholds that are deliberately wrong: too loose, and too strict
     'loose': {'gap > 0.02 and squeeze > 2.0 and load > 0.5': 'gap > 0.001 and squeeze > 0.1 and '
               'load > 0.02', '< 0.006': '< 0.25', '< 0.002': '< 0.1', '< 0.06': '< 1.5',
@@ -119,6 +126,16 @@ def _key(request: Any) -> TraceKey:
     return TraceKey(request.flow_id, request.action_id, request.attempt)
 
 
+def _hard_knocks(seed: int, number: int, mean: float) -> Iterator[Knock]:
+    """Yield knocks that throw parts out of their nests, so that there are failures to learn."""
+    rng = np.random.default_rng([seed, number, 1])
+    for _ in range(rng.poisson(mean)):
+        direction = rng.normal(size=3)
+        impulse = direction / np.linalg.norm(direction) * rng.uniform(0.15, 0.5)
+        yield Knock(float(rng.uniform(5.0, 45.0)), str(rng.choice(PARTS)),
+                    (float(impulse[0]), float(impulse[1]), float(impulse[2])))
+
+
 @dataclass
 class Recorded:
     """One episode: its counts, and its labelled confirmations."""
@@ -127,10 +144,15 @@ class Recorded:
     runs: list[Run] = field(default_factory=list)
 
 
-def run_recorded(job: tuple[int, int, str]) -> Recorded:
-    """Run one episode of a flow, given as text, and label its confirmations."""
-    seed, number, text = job
+def run_recorded(job: tuple[int, int, str, float]) -> Recorded:
+    """
+    Run one episode of a flow, given as text, and label its confirmations.
+
+    `job`: seed, number, text, and the mean number of hard knocks besides those of the episode.
+    """
+    seed, number, text, hard = job
     config, knocks = draw(seed, number)
+    knocks = sorted([*knocks, *_hard_knocks(seed, number, hard)], key=lambda one: one.time)
     recorded = Recorded(Episode(number, drawn_of(config, knocks)))
     cell, clock = Cell(config), SteppedClock()
     judge = Judge(recorded.episode, cell)
@@ -167,7 +189,72 @@ def run_recorded(job: tuple[int, int, str]) -> Recorded:
     return recorded
 
 
-def episodes(seed: int, count: int, text: str, jobs: int) -> Iterator[Recorded]:
-    """Run episodes of a flow in several processes."""
+def episodes(
+    seed: int, count: int, text: str, jobs: int, hard: float = 0.0
+) -> Iterator[Recorded]:
+    """Run episodes of a flow in several processes; see `run_recorded`."""
     with multiprocessing.get_context('spawn').Pool(jobs) as pool:
-        yield from pool.imap(run_recorded, ((seed, number, text) for number in range(count)))
+        yield from pool.imap(
+            run_recorded, ((seed, number, text, hard) for number in range(count)))
+
+
+def fitted(
+    start: str, runs: Sequence[Run], options: Options, folder: Path
+) -> tuple[str, list[ConditionFit]]:
+    """Return the flow with the thresholds fitted to runs, beginning with those of `start`."""
+    text = _written(flow_text(start), folder)
+    facts = load_facts(FACTS)
+    fits = [fit_place(text, place, facts, mine, options)
+            for place, mine in _by_place(text, runs)]
+    return text.with_changes([change for fit in fits for change in fit.changes]), fits
+
+
+def judged(text: str, runs: Sequence[Run], folder: Path) -> Errors:
+    """Return the errors of the confirmations of a flow, given as text, on runs."""
+    flow, facts = _written(text, folder), load_facts(FACTS)
+    total = Errors(Rate(0, 0), Rate(0, 0))
+    for place, mine in _by_place(flow, runs):
+        total += ConditionOnRuns(flow, place, facts).errors(mine)
+    return total
+
+
+def _by_place(text: FlowText, runs: Sequence[Run]) -> Iterator[tuple[Place, list[Run]]]:
+    for place in text.places:
+        mine = [run for run in runs if run.trace.key.action_id in place.actions]
+        if mine:
+            yield place, mine
+
+
+def _written(text: str, folder: Path) -> FlowText:
+    path = folder / 'flow.yaml'
+    path.write_text(text)
+    return FlowText(str(path))
+
+
+def fit_and_try(
+    seed: int, train: int, unseen: int, jobs: int, fewest: int = 20
+) -> dict[str, dict[str, Any]]:
+    """
+    Fit to `train` labelled episodes, judge `unseen` other ones; returns the figures by start.
+
+    All episodes run with the flow as it is. Each start is the demo's flow or one of `BAD`. A
+    third of the labelled episodes has hard knocks, since placed parts are rarely missing.
+    """
+    hard = train // 3
+    known = [run for one in (*episodes(seed, train - hard, flow_text(''), jobs),
+                             *episodes(seed + 2, hard, flow_text(''), jobs, HARD))
+             for run in one.runs]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        proposals = {start: fitted(start, known, Options(fewest), folder)
+                     for start in ('hand-made', *BAD)}
+        texts = {'not fitted': flow_text('')}
+        for start, (text, _) in proposals.items():
+            texts[start] = text
+        total = dict.fromkeys(texts, Errors(Rate(0, 0), Rate(0, 0)))
+        for one in episodes(seed + 1, unseen, flow_text(''), jobs):
+            for start, text in texts.items():
+                total[start] += judged(text, one.runs, folder)
+    return {start: {**errors.as_dict(), 'thresholds': {
+        f'{term.term.side}': term.new for fit in proposals[start][1] for term in fit.terms}
+        if start in proposals else {}} for start, errors in total.items()}

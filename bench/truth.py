@@ -201,6 +201,9 @@ def main() -> int:
     parser.add_argument('--plain', action='store_true', help='facts without health and medians')
     parser.add_argument('--faults', nargs='*', choices=FAULTS, metavar='FAULT',
                         help=f"with faults of the sensors: {', '.join(FAULTS)}; default all")
+    parser.add_argument('--fit', action='store_true', help='fit the thresholds of the flow to '
+                        'labelled episodes, and judge --episodes unseen ones')
+    parser.add_argument('--train', type=int, default=300, help='labelled episodes of --fit')
     parser.add_argument('--json', action='store_true', help='print one JSON object only')
     parser.add_argument('--keep', default=str(ROOT / 'log' / 'truth'),
                         help='folder for the worst episodes and their evidence')
@@ -212,6 +215,11 @@ def main() -> int:
         faults = run_faults(arguments)
         if arguments.json:
             print(json.dumps(faults))
+        return 0
+    if arguments.fit:
+        from _truth_fit import fit_and_try
+        print(json.dumps(fit_and_try(arguments.seed, arguments.train, arguments.episodes,
+                                     arguments.jobs), indent=None if arguments.json else 1))
         return 0
     started = time.monotonic()
     episodes: list[Episode] = []
