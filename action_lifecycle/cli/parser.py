@@ -356,7 +356,8 @@ def _add_learn_verbs(commands: Any) -> None:
         'replay bags/* --facts new_facts.yaml --flow new_flow.yaml --all')
     replay.add_argument('bags', nargs='+', metavar='BAG',
                         help='an .mcap or .db3 file, or the folder of a recording')
-    replay.add_argument('--facts', required=True, metavar='FILE', help='the facts file')
+    replay.add_argument('--facts', default='', metavar='FILE',
+                        help='the facts file (default: the one in the bag, if it is a black box)')
     replay.add_argument('--flow', default='', metavar='FILE',
                         help='take the conditions of this flow instead of the recorded ones')
     replay.add_argument('-p', '--param', action='append', default=[], metavar='NAME=VALUE',

@@ -11,16 +11,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.bags import read_bag
-from action_lifecycle.bags.field_kinds import BagFieldKinds
-from action_lifecycle.bags.replay.comparison import Status
-from action_lifecycle.bags.replay.judge import replay
-from action_lifecycle.bags.replay.recorded import recorded_in_bag
-from action_lifecycle.bags.replay.topic_names import topic_names
+from action_lifecycle.cli import main
 from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.interfaces.qos import event_qos
-from action_lifecycle.world import load_facts
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ActionStateChange, Condition, ErrorCode, FlowChange
 from action_lifecycle_msgs.srv import SaveBlackBox
@@ -122,7 +116,8 @@ def test_a_refuted_outcome_leaves_a_box_with_the_deciding_samples(rig: Rig) -> N
     ('gap > 0.01', 0.001, 0.3), ('gap > 0.01 and present', 0.02, 3.0),  # > black_box.seconds
     ('speed > 1 or gap > 0.01', None, 0.3)])
 def test_the_box_alone_gives_the_verdict_again(
-    rig: Rig, expression: str, gap: float | None, within: float
+    rig: Rig, capsys: pytest.CaptureFixture[str], expression: str, gap: float | None,
+    within: float,
 ) -> None:
     rig.gap = gap
     present = rig.robot.create_publisher(Bool, 'present', LATCHED)
@@ -131,18 +126,14 @@ def test_the_box_alone_gives_the_verdict_again(
     after = rig.now() - 0.1
     result = ended(rig, expression, after, within)
     path = box_of(rig, result)
-    with read_bag(path) as bag:
-        names = topic_names(bag, '', [])
-        recorded = [one for one in recorded_in_bag(bag, names.confirmations)
-                    if one.started >= after]
-        facts = load_facts(path.parents[1] / 'facts.yaml', BagFieldKinds(bag))
-        again, = replay(bag, facts, recorded, names)
-    assert (again.status, again.verdict, again.reason) == (
-        Status.SAME, metadata(path)['verdict'], '')
+    assert main(['replay', str(path), '--all', '--json']) == 0  # with the facts file in the box
+    again = next(one for one in json.loads(capsys.readouterr().out)['confirmations']
+                 if one['started'] >= after)
+    assert (again['status'], again['recorded']['verdict']) == ('same', metadata(path)['verdict'])
     event = [message for topic, *_, message in decoded(path)
              if topic == '/world_model_bridge/confirmations'][-1]
     assert (event.flow_id, event.error_msg) == ('pick/1', result.error_msg)
-    start = recorded[0].started
+    start = again['started']
     times = [time for topic, time, *_ in decoded(path) if topic == '/joint_states']
     begin = float(metadata(path)['start'])
     assert begin <= start and (gap is None or any(begin < time < start + 0.3 for time in times))

@@ -164,3 +164,11 @@ def test_a_field_that_a_type_lacks_is_found_without_ros(
     code, _, error = replay(capsys, run)
     assert code == 2
     assert 'facts.yaml:3' in error and "std_msgs/Float64 has no field 'dta'" in error
+
+
+def test_without_a_facts_file_the_bag_must_have_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run(tmp_path / 'run.mcap')
+    assert main(['replay', str(run)]) == 2
+    assert 'no facts file is attached' in capsys.readouterr().err

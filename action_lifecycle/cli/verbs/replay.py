@@ -15,6 +15,7 @@ from typing import Any
 from ..exits import DONE, FLOW_FAILED
 from ..given_parameters import given_parameter
 from ..table import arrow, date_of, print_json, print_rows
+from ...bags.attachment import attached_text, FACTS
 from ...bags.bag import Bag, read_bag
 from ...bags.errors import BagError
 from ...bags.field_kinds import BagFieldKinds
@@ -29,7 +30,7 @@ from ...bags.replay.recorded import (
 )
 from ...bags.replay.topic_names import topic_names, TopicNames
 from ...traces.trace import SUFFIX, trace_path
-from ...world.facts.facts import load_facts
+from ...world.facts.facts import FactSet, load_facts, parse_facts
 
 
 def replay(options: argparse.Namespace) -> int:
@@ -43,7 +44,7 @@ def replay(options: argparse.Namespace) -> int:
             names = topic_names(bag, options.namespace, options.remap)
             recorded, note = _recorded(bag, names, options.traces)
             notes.extend(note)
-            facts = load_facts(options.facts, BagFieldKinds(bag))
+            facts = _facts(options.facts, bag)
             found.extend(judge(bag, facts, recorded, names, question=question))
             notes.extend(bag.notes)
     if not found:
@@ -59,6 +60,17 @@ def replay(options: argparse.Namespace) -> int:
         _print_table([one for one in found if options.all or one.status is not Status.SAME])
         print(_summary(found))
     return FLOW_FAILED if any(one.differs for one in found) else DONE
+
+
+def _facts(path: str, bag: Bag) -> FactSet:
+    """Return the facts of a file; '': of the one that is attached to the bag."""
+    if path:
+        return load_facts(path, BagFieldKinds(bag))
+    text = attached_text(bag.path, FACTS)
+    if not text:
+        raise BagError(f'{bag.path}: no facts file is attached (black boxes have one): '
+                       'expected --facts FILE')
+    return parse_facts(text, f'{bag.path}: {FACTS}', BagFieldKinds(bag))
 
 
 def _recorded(

@@ -20,6 +20,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from .rings import Entry, Excerpt
 from ....bags import BagWriter
+from ....bags.attachment import FACTS
 from ....ros.interfaces.definitions import message_definition
 
 SLICE, PAUSE = 0.0005, 0.0015  #: s of work, then of rest, in which callbacks of the node run
@@ -87,7 +88,7 @@ def write_box(path: Path, box: Box, pace: Pace) -> int:
     with BagWriter(path, chunk=CHUNK) as bag:
         bag.describe(METADATA, _metadata(box))
         if box.facts:
-            bag.attach('facts.yaml', 'application/yaml', box.facts.encode(), box.end)
+            bag.attach(FACTS, 'application/yaml', box.facts.encode(), box.end)
         serializers = {}
         for excerpt in box.excerpts:
             bag.add_topic(excerpt.topic, excerpt.type, message_definition(excerpt.type),
