@@ -17,7 +17,7 @@ import os
 from typing import Any, NamedTuple
 
 from .intervals import holm
-from .run_reader import RunReader
+from .run_reader import RunReader, UNUSABLE
 from .runs import ActionRun
 from .servers import Server, ServerFinder
 from .tally import iso_time, Tally
@@ -174,7 +174,7 @@ def _read(
                     for attempt in run.attempts if labels else ():
                         attempt.there = labels.get(
                             TraceKey(run.flow_id, run.action_id, attempt.number))
-                    groups.add(run, path)
+                    _add(groups, run, path)
         except JournalError as error:
             text = str(error)
             raise JournalError(text if path in text or reader.path in text
@@ -185,6 +185,15 @@ def _read(
                 groups.add_open(run, path)
         source.cut = runs.cut
     return source
+
+
+def _add(groups: _Groups, run: ActionRun, path: str) -> None:
+    try:
+        groups.add(run, path)
+    except UNUSABLE as error:
+        raise JournalError(
+            f'{path}: {run.flow_id}/{run.action_id}, from row {run.first_seq} on, has data that '
+            f'can not be used: {error!r}') from error
 
 
 def _refuse_copies(sources: list[_Source]) -> None:

@@ -17,6 +17,10 @@ from ..journal.clock import seconds_between
 from ..journal.row import JournalError, Row
 from ..lifecycle.states import ActionState
 
+UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Exceptions at data of intact rows that are not as this package writes them."""
+
+MAX_SECONDS = 1e12
 Key = tuple[str, str]
 _IDLE = ('', ActionState.ASSIGNED.value, ActionState.TERMINATED.value)
 _BEFORE = (ActionState.ASSIGNED.value, ActionState.TERMINATED.value)
@@ -66,7 +70,7 @@ class RunReader:
                     self._note(row)
                 elif row.kind == 'flow':
                     yield from self._flow(row)
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
+            except UNUSABLE as error:
                 raise JournalError(
                     f"row {row.seq}: '{row.event}' of {row.flow_id}/{row.action_id} has data that "
                     f'can not be used: {error!r}') from error
@@ -189,6 +193,8 @@ class RunReader:
 
 
 def _add(times: dict[str, float], name: str, seconds: float) -> None:
+    if not 0.0 <= seconds < MAX_SECONDS:
+        raise ValueError(f'a time of {seconds} s')
     times[name] = times.get(name, 0.0) + seconds
 
 
