@@ -27,7 +27,8 @@ STATE_CHANGES = '/action_lifecycle/state_changes'
 TYPES = {
     'joint_states': 'sensor_msgs/msg/JointState',
     'gripper/wrench': 'geometry_msgs/msg/WrenchStamped',
-    **{f'camera/part_{letter}/pose': 'geometry_msgs/msg/PoseStamped' for letter in 'abc'},
+    **{f'camera/{seen}/pose': 'geometry_msgs/msg/PoseStamped'
+       for seen in ('part_a', 'part_b', 'part_c', 'marker')},
     CONFIRMATIONS: 'action_lifecycle_msgs/msg/Confirmation',
     STATE_CHANGES: 'action_lifecycle_msgs/msg/ActionStateChange',
 }

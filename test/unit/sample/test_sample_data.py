@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 import csv
+import json
 from pathlib import Path
 import subprocess
 import sys
 from typing import Any
 
 from action_lifecycle.bags import read_bag
+from action_lifecycle.bags.field_kinds import BagFieldKinds
+from action_lifecycle.bags.replay import recorded_in_bag, recorded_in_traces, replay, TopicNames
+from action_lifecycle.cli import main
 from action_lifecycle.journal import JournalReader, verify_journal
 from action_lifecycle.traces import trace_path, TraceKey, TraceReader
 from action_lifecycle.world import load_facts, parse_facts, WatchOutcome
@@ -201,3 +205,35 @@ facts:
 def test_the_facts_of_the_sample_have_no_health(sample: Path) -> None:
     facts = load_facts(sample / 'facts.yaml')
     assert all(fact.spec.health is None for fact in facts.values())
+
+
+def test_replay_repeats_all_verdicts_and_follows_a_changed_flow(
+    sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bags = list(map(str, sorted((sample / 'bags').glob('*.mcap'))))
+    facts = ['--facts', str(sample / 'facts.yaml')]
+    flow = sample / 'pick_and_place.yaml'
+    assert main(['replay', *facts, '--flow', str(flow), *bags]) == 0
+    shown = capsys.readouterr().out
+    count = int(shown.split()[0])
+    assert shown == f'{count} confirmations: {count} same\n' and count > 50
+    changed = tmp_path / 'flow.yaml'
+    changed.write_text(flow.read_text().replace('gap > 0.02', 'gap > 0.06'))  # more than it opens
+    assert main(['replay', *facts, '--flow', str(changed), '--json', *bags]) == 1
+    found = json.loads(capsys.readouterr().out)['confirmations']
+    assert {one['status'] for one in found} == {'newly refuted'}
+    assert all('gap > 0.06' in one['conditions'][0]['expression'] for one in found)
+
+
+def test_replay_takes_the_confirmations_from_traces(sample: Path) -> None:
+    path = sorted((sample / 'bags').glob('*.mcap'))[0]
+    with read_bag(path) as bag:
+        found = recorded_in_bag(bag, CONFIRMATIONS)
+        first, last = bag.span() or (0.0, 0.0)
+        traced = [one for one in recorded_in_traces(trace_path(sample / 'cell.journal'))
+                  if first <= one.ended <= last]
+        again = replay(bag, load_facts(sample / 'facts.yaml', BagFieldKinds(bag)), traced,
+                       TopicNames())
+    assert [(one.name, one.verdict) for one in traced] == [
+        (one.name, one.verdict) for one in found]
+    assert not any(one.differs or one.reason for one in again)
