@@ -21,8 +21,8 @@ LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
 OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'trace_file', 'black_box_folder',
-                  'language_model', 'agent'},
-       'gazebo': {'headless'}, 'demo': {'seed', 'real_time_factor', 'picture_path'}}
+                   'language_model', 'agent'},
+      'gazebo': {'headless'}, 'demo': {'seed', 'real_time_factor', 'picture_path'}}
 
 
 def described(name: str) -> LaunchDescription:
