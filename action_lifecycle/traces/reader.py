@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import json
-import math
+from math import inf, isfinite
 import os
 import sqlite3
 from typing import Any, TYPE_CHECKING
@@ -108,12 +108,13 @@ class TraceReader:
             'WHERE (flow_id, action_id, attempt) = (?, ?, ?)', key).fetchone()
         if row is None:
             return None
-        number, started, ended = row
+        number, started, ended = self._typed(row, (int, float, (float, type(None))))
         changes, marks, confirmed = [], [], []
         for time, kind, name, text in self._reader.execute(
                 'SELECT time, kind, name, data_json FROM event WHERE trace = ? ORDER BY id',
                 (number,)):
             data = self._json(text, key)
+            self._typed((time, name), (float, str))
             try:
                 if kind == MARK:
                     marks.append(Mark(time, name, str(data)))
@@ -121,13 +122,14 @@ class TraceReader:
                     changes.append(VerdictChange(time, name, data['expression'], data['verdict']))
                 elif kind == CONFIRMED:
                     confirmed.append(_confirmed(time, name, data))
-            except (KeyError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, ValueError, OverflowError) as error:
                 raise self._damaged(key, f'an event of kind {kind}: {error!r}') from error
         curves: dict[str, Curve] = {}
         samples: dict[str, Curve] = {}
         for curve, fact, unit, topic in self._reader.execute(
                 'SELECT id, fact, unit, topic FROM curve WHERE trace = ? ORDER BY id',
                 (number,)).fetchall():
+            self._typed((fact, unit, topic), (str, str, str))
             name = fact.removesuffix(SAMPLES)
             (curves if name == fact else samples)[name] = self._curve(
                 key, curve, name, unit, topic)
@@ -141,7 +143,7 @@ class TraceReader:
                 (number, CHUNKS)):
             try:
                 parts.append((kind, *_unpacked(width, data)))
-            except (ValueError, TypeError, RecursionError) as error:
+            except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise self._damaged(key, f"curve of fact '{fact}': {error}") from error
         kinds = {kind for kind, _, values in parts if not _empty(values)}
         kind = kinds.pop() if len(kinds) == 1 else TEXT if kinds else NUMBER
@@ -155,9 +157,11 @@ class TraceReader:
         except (ValueError, RecursionError) as error:
             raise self._damaged(key, f'an event: {error}') from error
 
-    def _typed(self, row: tuple[Any, ...], types: tuple[type, ...]) -> tuple[Any, ...]:
-        if not all(isinstance(value, kind) for value, kind in zip(row, types)):
-            raise TraceError(f'{self.path}: damaged: a trace has the key {row}')
+    def _typed(self, row: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the row; raises TraceError if a value has another type, or is not finite."""
+        if not all(isinstance(value, kind) and (value.__class__ is not float or isfinite(value))
+                   for value, kind in zip(row, types)):
+            raise TraceError(f'{self.path}: damaged: a row with {row}')
         return row
 
     def _damaged(self, key: TraceKey, what: str) -> TraceError:
@@ -204,6 +208,6 @@ def _joined(parts: list[Any]) -> Any:
 def _confirmed(ended: float, verdict: str, data: Mapping[str, Any]) -> Confirmed:
     after = float(data['after'])
     return Confirmed(
-        float(data['started']), after if math.isfinite(after) else -math.inf, ended,
+        float(data['started']), after if isfinite(after) else -inf, ended,
         [Condition(**condition) for condition in data['conditions']], dict(data['parameters']),
         verdict, list(data['evidence']))

@@ -28,6 +28,7 @@ from ..world.model import WorldModel
 from ..world.watches import Observation, Watch
 
 PATIENCE = 10.0  #: s from the end of a motion until a trace without a confirmation ends
+LARGEST = 4096  #: numbers or characters of a value; facts with larger ones are not recorded
 CHANGES = 1000  #: maximum number of recorded changes of verdicts of one attempt
 Put = Callable[[Callable[[TraceStore], None]], None]
 
@@ -135,6 +136,7 @@ class _Recording:
         self._observations: list[Observation] = []
         self._observed: set[tuple[str, ...]] = set()
         self._curves: dict[str, tuple[Source, GrowingCurve]] = {}
+        self._too_large: set[str] = set()  #: curves that are left out
         self._verdicts: dict[tuple[str, str], str] = {}
         self._changes = 0
 
@@ -177,6 +179,13 @@ class _Recording:
             self._append(name + SAMPLES, source, Point(now, stamp, unchecked.value))
 
     def _append(self, name: str, source: Source, point: Point) -> None:
+        size = _size(point.value)
+        if size > LARGEST or name in self._too_large:
+            if name not in self._too_large:
+                self._too_large.add(name)
+                self.mark(point.time, 'not_recorded',
+                          f"fact '{source.name}': {size} numbers or characters, at most {LARGEST}")
+            return
         if name not in self._curves:
             self._curves[name] = source, GrowingCurve()
         curve = self._curves[name][1]
@@ -235,6 +244,13 @@ def _store_points(
     key: TraceKey, name: str, source: Source, piece: Piece, store: TraceStore
 ) -> None:
     store.points(key, name, source.unit, source.topic, piece)
+
+
+def _size(value: Any) -> int:
+    """Return the number of numbers or characters of a value."""
+    if isinstance(value, np.ndarray):
+        return value.size * (1 if value.dtype.kind in 'biuf' else value.itemsize)
+    return len(value) if isinstance(value, str) else 1
 
 
 def _same(value: Any, other: Any) -> bool:

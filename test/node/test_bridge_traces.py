@@ -80,6 +80,23 @@ def test_motion_and_confirmation_leave_one_trace(tmp_path: Path) -> None:
     assert values[index] == fact['numbers'][0]  # the deciding sample is there
 
 
+def test_the_trace_of_a_refused_confirmation_does_not_stay_open(tmp_path: Path) -> None:
+    path = tmp_path / 'robot.traces'
+    rig = Rig(tmp_path, trace_file=str(path))
+    try:
+        rig.start()
+        goal = question(rig.now())
+        goal.conditions[0] = Condition(expression='gap > least', hold=-1.0, within=8.0)
+        result = rig.result(rig.wait(rig.confirmation.send_goal_async(goal)))
+        assert 'hold -1.0' in result.error_msg
+    finally:
+        rig.close()
+    with TraceReader(path) as reader:
+        marks = reader.trace(KEY).marks
+    assert [mark.name for mark in marks] == ['confirm_started', 'confirm_refused', 'cut']
+    assert 'hold -1.0' in marks[1].detail
+
+
 def test_trace_survives_a_kill_and_goes_on_with_the_motion(tmp_path: Path) -> None:
     path = tmp_path / 'robot.traces'
     rig = Rig(tmp_path, own_bridge=False)

@@ -74,7 +74,7 @@ class ConditionServer:
         answered: Any = Future()
         key = bytes(handle.goal_id.uuid)
         self._open[key] = answered
-        release = feedback = None
+        release = feedback = traced = None
         started = self._node.now()
         unneeded = self._box.keep(started, to_seconds(handle.request.after))
         try:
@@ -82,6 +82,7 @@ class ConditionServer:
             release = self._facts.hold(
                 self._facts.model.topics(request.conditions, request.parameters))
             noted = self._traces.confirm_begins(request)
+            traced = request
 
             def updated(watch: Watch) -> None:
                 if feedback is not None:
@@ -100,6 +101,8 @@ class ConditionServer:
             result: WatchResult | None = await answered
             watch.cancel()
         except LifecycleError as error:
+            if traced is not None:
+                self._traces.confirm_ended(traced, 'confirm_refused', str(error))
             handle.abort()
             return ConfirmOutcome.Result(
                 error_code=int(ErrorCode.INVALID_REQUEST), error_msg=str(error))

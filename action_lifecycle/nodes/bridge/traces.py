@@ -94,10 +94,12 @@ class Traces:
                 watch.start, watch.after, result.stamp, request.conditions, request.parameters,
                 result.outcome.name.lower(), [entry.as_dict() for entry in result.evidence]))
 
-    def confirm_ended(self, request: ConfirmRequest) -> None:
+    def confirm_ended(
+        self, request: ConfirmRequest, mark: str = 'confirm_canceled', detail: str = ''
+    ) -> None:
         """Note that a confirmation has ended without a verdict."""
         if self._recorder is not None:
-            self._recorder.waiting(key_of(request), self._node.now(), 'confirm_canceled')
+            self._recorder.waiting(key_of(request), self._node.now(), mark, detail)
 
     def destroy(self) -> None:
         """End all traces and close the file."""

@@ -16,6 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 from action_lifecycle.traces import (
     Confirmed,
@@ -28,6 +29,7 @@ from action_lifecycle.traces.export import export_traces
 from action_lifecycle.traces.store import remove_traces, TraceStore
 from action_lifecycle.traces.writer import TraceWriter
 from action_lifecycle.world import Condition, parse_facts, WorldModel
+import numpy as np
 import pytest
 
 from ..world import messages
@@ -344,3 +346,56 @@ facts:
     assert trace.curves['level'].values.tolist() == [0.0, 2.0, 2.0]
     assert trace.samples['level'].values.tolist() == [0.0, 4.0, 2.0]
     assert trace.samples.keys() == {'level'} and trace.curves.keys() == {'level', 'place'}
+
+
+LARGE = """
+estop: none
+facts:
+  scan: {topic: scan, type: sensor_msgs/msg/LaserScan, field: ranges}
+  text: {topic: text, type: std_msgs/msg/String, field: data}
+"""
+
+
+def test_facts_with_very_many_numbers_or_characters_are_left_out_and_named(path):
+    rig = Rig(path)
+    rig.model = WorldModel(parse_facts(LARGE))
+    rig.recorder = TraceRecorder(rig.model, rig._put)
+    rig.recorder.begin(KEY, [Condition('c', "min(scan) > 0 and text == 'a'")], {}, 1.0)
+    for index in range(5):
+        now = 1.0 + 0.1 * index
+        rig.model.ingest('scan', SimpleNamespace(ranges=np.ones(640 * 480)), now)
+        rig.model.ingest('text', SimpleNamespace(data='a' * (5000 if index > 2 else 10)), now)
+    rig.recorder.end(KEY, now)
+    with TraceReader(path) as reader:
+        trace = reader.trace(KEY)
+    assert {name: len(curve.times) for name, curve in trace.curves.items()} == {'text': 3}
+    assert [(mark.name, mark.detail) for mark in trace.marks] == [
+        ('not_recorded', "fact 'scan': 307200 numbers or characters, at most 4096"),
+        ('not_recorded', "fact 'text': 5000 numbers or characters, at most 4096")]
+
+
+BIG = '1' + '0' * 400
+LOOSE = ("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(replace("
+         "sql, ' STRICT', ''), ', WITHOUT', ' WITHOUT')")
+
+
+@pytest.mark.parametrize('damage', [
+    f'UPDATE event SET data_json = \'{{"after": {BIG}, "started": 1}}\' '
+    "WHERE kind = 'confirmed'",
+    'UPDATE event SET time = 9e999',
+    'UPDATE trace SET started = 9e999',
+    *(f"UPDATE chunk SET width = 0, points = CAST('{points}' AS BLOB)"
+      for points in ('[[1]]', '[{}]', '5', f'[[{BIG}, 1, 1]]')),
+    f"{LOOSE};; UPDATE event SET name = x'ff'",
+    f"{LOOSE};; UPDATE trace SET ended = 'soon'",
+    f"{LOOSE};; UPDATE curve SET unit = x'ff'",
+])
+@pytest.mark.parametrize('form', ['jsonl', 'csv'])
+def test_values_of_other_kinds_are_damage(rig, path, damage, form):
+    rig.attempt()
+    rig.store.close()
+    for part in damage.split(';; '):
+        with contextlib.closing(sqlite3.connect(path)) as writer:
+            writer.executescript(part)
+    with pytest.raises(TraceError, match='damaged'):
+        export_traces(path, form, io.StringIO())
