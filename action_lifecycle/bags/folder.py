@@ -16,6 +16,7 @@ from ..documents.errors import DocumentError
 from ..documents.yaml_document import read_document
 
 _METADATA_LIMIT = 16 << 20
+_PART = 1 << 20  #: bytes that are unpacked at once
 _SUFFIXES = ('.mcap', '.db3')
 
 
@@ -72,7 +73,14 @@ def _unpacked(path: Path, folder: Path) -> Path:
     try:
         with path.open('rb') as source, target.open('wb') as output:
             reader = zstandard.ZstdDecompressor().stream_reader(source)
-            shutil.copyfileobj(reader, output, 1 << 20)
+            most = shutil.disk_usage(folder).free // 2
+            while part := reader.read(_PART):
+                most -= len(part)
+                if most < 0:
+                    raise BagError(f'{path}: unpacked, it would take more than half of the free '
+                                   f'space of {folder.parent}; unpack it where there is more '
+                                   '(TMPDIR)')
+                output.write(part)
     except (OSError, zstandard.ZstdError) as error:
         raise BagError(f'{path}: not a readable zstd file: {error}') from error
     return target

@@ -108,7 +108,11 @@ class _Compiler:
         cls = self._classes[definition.name]
         new = cls.__new__
         if not readers:  # C has no empty structs: there is one byte
-            return lambda data, at: (new(cls), at + 1)
+            def empty(data: bytes, at: int) -> tuple[Any, int]:
+                if at > len(data):  # tools leave out the byte at the end
+                    raise ValueError('it is cut off')
+                return new(cls), at + 1
+            return empty
 
         def read(data: bytes, at: int) -> tuple[Any, int]:
             message = new(cls)

@@ -9,8 +9,9 @@ from pathlib import Path
 import sqlite3
 import time
 import tracemalloc
+from types import SimpleNamespace
 
-from action_lifecycle.bags import BagError, BagWriter, read_bag
+from action_lifecycle.bags import BagError, BagWriter, folder, read_bag
 from action_lifecycle.documents.stamps import from_ns, to_ns
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
@@ -173,6 +174,32 @@ def test_huge_sparse_files_take_neither_memory_nor_time(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert time.monotonic() - before < 10
+
+
+def test_a_compressed_file_does_not_fill_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = FORMATS['compressed folder'](tmp_path / 'run', ROWS)
+    monkeypatch.setattr(folder.shutil, 'disk_usage', lambda path: SimpleNamespace(free=20_000))
+    with pytest.raises(BagError, match='more than half of the free space'):
+        read_bag(path)
+
+
+def test_a_type_with_very_many_empty_messages_takes_no_time(tmp_path: Path) -> None:
+    path = tmp_path / 'empty.mcap'
+    separator = '=' * 80 + '\nMSG: cell_msgs/'
+    with BagWriter(path) as bag:
+        bag.add_topic('/many', 'cell_msgs/msg/Many', 'Empty[2000000000] all\n' + separator
+                      + 'Empty\n')
+        bag.add_topic('/last', 'cell_msgs/msg/Last', 'bool x\nEmpty one\n' + separator + 'Empty\n')
+        bag.write('/many', b'\x00\x01\x00\x00' + bytes(8), START)
+        bag.write('/last', b'\x00\x01\x00\x00\x01', START)
+    before = time.monotonic()
+    with read_bag(path) as bag:
+        assert [found.topic for found in bag.messages(['/many', '/last'])] == ['/last']
+        assert bag.notes == [
+            f'{path}: topic /many: 1 messages that do not fit their type are left out']
+    assert time.monotonic() - before < 5
 
 
 def test_a_bag_that_is_not_completed_leaves_nothing_behind(tmp_path: Path) -> None:
