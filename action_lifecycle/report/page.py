@@ -14,9 +14,11 @@ from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+import re
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import escape, Markup
 
 from . import wording
 from .pictures import pictures
@@ -40,7 +42,7 @@ def page(report: Mapping[str, Any]) -> str:
         finalize=_shown, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         percent=wording.percent, hours=wording.hours, duration=wording.duration,
-        subject=wording.subject, wrong_reports=wording.wrong_reports,
+        subject=wording.subject, breakable=_breakable, wrong_reports=wording.wrong_reports,
         number=lambda number: '-' if number is None else f'{number:.4g}')
     script = (Path(__file__).parent / 'sort_tables.js').read_text(encoding='utf-8')
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -53,6 +55,12 @@ def page(report: Mapping[str, Any]) -> str:
         pictures={name: (CAPTIONS[name], svg) for name, svg in pictures(report).items()},
         script=script, script_hash=digest, verdicts=NOT_SHOWN, paths=PATHS,
         max_groups=MAX_GROUPS, curves=curves, trace_faults=faults)
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that may be broken after each slash and underscore."""
+    parts = re.split('(?<=[/_])', printable(name, LONGEST))
+    return Markup('<wbr>').join(map(escape, parts))
 
 
 def _shown(value: Any) -> Any:
