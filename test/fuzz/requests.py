@@ -44,10 +44,12 @@ class Requests(Case):
         from action_lifecycle.ros.conversions import evidence, motion, status
         from action_lifecycle.ros.interfaces.limits import message_fault
         from action_lifecycle.world import parse_facts, WorldModel
+        from action_lifecycle.world.evidence_messages import evidence_from
         from action_lifecycle_msgs import action, msg, srv
         self.action, self.msg, self.srv = action, msg, srv
         self.send_event, self.in_words = send_event, unmet_text
         self.evidence, self.motion, self.status = evidence, motion, status
+        self.evidence_from = evidence_from
         self.order_from, self.message_fault = order_from, message_fault
         self.model = WorldModel(parse_facts(
             'estop: none\nfacts: {gap: {constant: 0.1}, tool: {constant: [1, 2]}, '
@@ -164,7 +166,7 @@ class Requests(Case):
         made = self.motion.condition_from(asked)
         _, evidence = self.model.evaluate([made], 10.0, parameters)
         for entry in evidence:
-            self.evidence.evidence_from(self.evidence.evidence_to(entry.as_dict(), self.topics))
+            self.evidence_from(self.evidence.evidence_to(entry.as_dict(), self.topics))
         self.in_words(evidence, self.topics)
         return True
 
@@ -214,7 +216,7 @@ class Requests(Case):
             held=_double(rng, 0.5), facts=[self._fact(rng) for _ in range(rng.randrange(3))])
 
     def _check_evidence(self, evidence: Any) -> bool:
-        made = self.evidence.evidence_from(evidence)
+        made = self.evidence_from(evidence)
         json.dumps(made, allow_nan=False)
         self.evidence.evidence_to(made)
         return True

@@ -42,6 +42,15 @@ def test_a_thousand_confirmations_are_repeated_exactly(tmp_path: Path) -> None:
     assert min(Counter(verdicts(events)).values()) >= 20 and len(Counter(verdicts(events))) == 4
 
 
+def registered(writer: Any, channel: Any) -> int:
+    """Return the number of a channel in an MCAP file."""
+    schema = writer.register_schema(
+        name=channel.type, encoding='ros2msg', data=channel.definition.text.encode())
+    number: int = writer.register_channel(
+        topic=channel.topic, message_encoding='cdr', schema_id=schema)
+    return number
+
+
 def rewritten(source: Path, folder: Path, how: str) -> Path:
     """Write a bag again by a tool of others."""
     with read_bag(source) as bag:
@@ -53,11 +62,7 @@ def rewritten(source: Path, folder: Path, how: str) -> Path:
         with path.open('wb') as output:
             writer = mcap.Writer(output, chunk_size=3000, compression=mcap.CompressionType.LZ4)
             writer.start(profile='ros2', library='another')
-            ids = {number: writer.register_channel(
-                topic=channel.topic, message_encoding='cdr', schema_id=writer.register_schema(
-                    name=channel.type, encoding='ros2msg',
-                    data=channel.definition.text.encode()))
-                for number, channel in channels.items()}
+            ids = {number: registered(writer, channel) for number, channel in channels.items()}
             for entry in messages:
                 writer.add_message(ids[entry.channel], entry.log_time, entry.data,
                                    entry.publish_time)
@@ -127,10 +132,8 @@ def rewritten_from(source: Path, folder: Path, start: int) -> Path:
         file, = bag._files
         writer = mcap.Writer(output)
         writer.start(profile='ros2', library='another')
-        ids = {number: writer.register_channel(
-            topic=channel.topic, message_encoding='cdr', schema_id=writer.register_schema(
-                name=channel.type, encoding='ros2msg', data=channel.definition.text.encode()))
-            for number, channel in file.channels.items()}
+        ids = {number: registered(writer, channel)
+               for number, channel in file.channels.items()}
         for entry in file.messages(file.channels):
             if entry.log_time >= start:
                 writer.add_message(ids[entry.channel], entry.log_time, entry.data,

@@ -100,7 +100,7 @@ class _Run:
 
     @functools.cached_property
     def _named(self) -> dict[str, list[str]]:
-        """The names of topics in the facts file by their names in the bag."""
+        """Return the names of topics in the facts file by their names in the bag."""
         found: dict[str, list[str]] = {}
         for name in self._types:
             found.setdefault(self._names.resolve(name), []).append(name)

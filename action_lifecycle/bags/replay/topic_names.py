@@ -62,6 +62,6 @@ def topic_names(bag: Bag, namespace: str, remaps: Iterable[str]) -> TopicNames:
                 return TopicNames(bridge, remaps)
         return TopicNames(f'{wanted.rstrip("/")}/{BRIDGE}', remaps)
     if len(bridges) > 1:
-        raise BagError(f"{bag.path}: there are confirmations of several bridges: "
+        raise BagError(f'{bag.path}: there are confirmations of several bridges: '
                        f"{', '.join(bridges)}; choose one with --namespace")
     return TopicNames(bridges[0] if bridges else f'/{BRIDGE}', remaps)

@@ -16,7 +16,6 @@ from .basic import to_time
 from ...documents.json_text import json_or_text
 from ...lifecycle.ports import Evidence
 from ...lifecycle.text_format import value_of
-from ...world.evidence_messages import evidence_from as evidence_from
 from ...world.evidence_messages import fact_from
 
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
