@@ -19,8 +19,10 @@ from unit.docs.pages import blocks, examples, ROOT, TUTORIAL
 
 from .shown import commands, pattern
 
-SESSIONS = [['1-cell'], ['2-facts', '3-flow', '4-wrong'], ['5-robot']]
+SESSIONS = [['1-cell'], ['2-facts', '3-flow', '4-wrong'], ['5-robot'], ['6-gripper-or-camera']]
 """Pages whose terminals stay open together."""
+SMALLER = {  # fewer runs, which take less time; the output differs in its numbers only
+    'tools/sample_data sample': 'tools/sample_data sample --runs 12', '--fewest 10': '--fewest 2'}
 ELSEWHERE = {'make demo'}  #: what the demo's own test runs, and CI
 BINARIES = ROOT / 'install/action_lifecycle/lib/action_lifecycle'
 
@@ -100,13 +102,15 @@ def test_the_pages_do_what_they_say(reader: Reader, names: list[str]) -> None:
                 reader.write(example.text)
     for name in names:
         for example in blocks(page(name)):
-            text = example.text.replace('tools/ros-env ', '')
+            text = example.text.replace('tools/ros-env --dev ', '').replace('tools/ros-env ', '')
             if example.language == 'yaml':
                 reader.write(text)
             elif example.language == 'terminal':
                 reader.open_terminal(text.strip())
             elif example.language == 'console':
                 for command, expected in commands(text):
+                    for shown, smaller in SMALLER.items():
+                        command = command.replace(shown, smaller)
                     reader.type(command, expected)
             elif example.language == 'bash':
                 assert text.strip() in ELSEWHERE

@@ -15,6 +15,7 @@ from action_lifecycle.bags import BagWriter
 from action_lifecycle.journal.row import Row
 from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest, Evidence
 from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.sim.sensors import TOPICS
 from action_lifecycle.world import WatchOutcome
 from action_lifecycle.world.evidence import TruthValue, Validity
 import numpy as np
@@ -27,8 +28,7 @@ STATE_CHANGES = '/action_lifecycle/state_changes'
 TYPES = {
     'joint_states': 'sensor_msgs/msg/JointState',
     'gripper/wrench': 'geometry_msgs/msg/WrenchStamped',
-    **{f'camera/{seen}/pose': 'geometry_msgs/msg/PoseStamped'
-       for seen in ('part_a', 'part_b', 'part_c', 'marker')},
+    **{topic: 'geometry_msgs/msg/PoseStamped' for topic in TOPICS if topic.startswith('camera/')},
     CONFIRMATIONS: 'action_lifecycle_msgs/msg/Confirmation',
     STATE_CHANGES: 'action_lifecycle_msgs/msg/ActionStateChange',
 }

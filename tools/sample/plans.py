@@ -21,7 +21,7 @@ BETWEEN = 1800  #: s from the begin of a run to that of the next one
 A_DAY = 10  #: number of runs of a day
 RATE = 5 * JOINT_PERIOD  #: ns between two samples of joints and force; the cell has more
 GRIPPER, CAMERA = 'gripper', 'camera'
-SHARE = 0.16  #: of the runs that have each of the two troubles
+BLOCK = 6  #: of so many runs, one has trouble with the gripper and one with the camera
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Plan:
 
 
 def plans(seed: int, count: int) -> list[Plan]:
-    """Draw the runs; at least one has each trouble."""
-    each = max(1, round(SHARE * count))
-    troubles = [GRIPPER] * each + [CAMERA] * each + [''] * (count - 2 * each)
-    order = np.random.default_rng(seed).permutation(count)
-    return [_plan(seed, number, troubles[order[number - 1]]) for number in range(1, count + 1)]
+    """Draw the runs; the first ones of a longer series are the same."""
+    return [_plan(seed, number) for number in range(1, count + 1)]
 
 
-def _plan(seed: int, number: int, trouble: str) -> Plan:
+def _plan(seed: int, number: int) -> Plan:
+    block, place = divmod(number - 1, BLOCK)
+    order = np.random.default_rng([seed, 0, block]).permutation(BLOCK)
+    trouble = {0: GRIPPER, 1: CAMERA}.get(int(order[place]), '')
     rng = np.random.default_rng([seed, number])
     friction = {part: float(rng.uniform(0.5, 0.7)) for part in PARTS}
     oily = {part: float(rng.uniform(0.1, 0.3)) for part in PARTS}

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 import csv
 from pathlib import Path
+import shutil
 from typing import Any, NamedTuple
 
 from _stepped_clock import SteppedClock
-from _truth_judge import Episode, FACTS, FLOW, is_there, Judge, JUDGED, LONGEST
+from _truth_judge import Episode, FLOW, is_there, Judge, JUDGED, LONGEST
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import JournalRecorder, load_flow, Orchestrator
@@ -31,6 +32,7 @@ from .plans import FIRST, Plan, plans
 from .world import SampleWorld
 
 GRAPH = ROOT / 'config/graphs/action.yaml'
+FACTS = Path(__file__).parent / 'facts.yaml'
 JOURNAL = 'cell.journal'
 
 
@@ -59,19 +61,6 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Iterable[object]])
         writer.writerows(rows)
 
 
-def without_health(text: str) -> str:
-    """Return a facts file without the health of its facts."""
-    kept, inside = [], -1
-    for line in text.splitlines(keepends=True):
-        indent = len(line) - len(line.lstrip())
-        if line.lstrip().startswith('health:'):
-            inside = indent
-        elif inside < 0 or (line.strip() and indent <= inside):
-            kept.append(line)
-            inside = -1
-    return ''.join(kept)
-
-
 class Label(NamedTuple):
     """Whether the outcome of an attempt was there, by the state of the physics."""
 
@@ -87,8 +76,8 @@ class Recording:
     def __init__(self, folder: Path) -> None:
         (folder / 'bags').mkdir(parents=True)
         facts, self._flow = folder / 'facts.yaml', folder / FLOW.name
-        facts.write_text(without_health(FACTS.read_text(encoding='utf-8')), encoding='utf-8')
-        self._flow.write_text(FLOW.read_text(encoding='utf-8'), encoding='utf-8')
+        shutil.copyfile(FACTS, facts)
+        shutil.copyfile(FLOW, self._flow)
         self.folder = folder
         self.labels: list[Label] = []
         self._clock = SteppedClock()
