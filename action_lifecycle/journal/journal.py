@@ -32,8 +32,8 @@ from .sqlite.schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transac
 from .sqlite.wal_checkpoint import CheckpointThread
 from ..documents.durable_file import sync_folder
 from ..documents.errors import LifecycleError
+from ..traces.contents import trace_path
 from ..traces.store import remove_traces
-from ..traces.trace import trace_path
 
 BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync

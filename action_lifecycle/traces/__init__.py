@@ -3,9 +3,18 @@
 
 """Evidence traces: what the sensors said during each attempt of an action, as curves."""
 
+from .contents import (
+    Confirmed,
+    Curve,
+    Mark,
+    Trace,
+    trace_path,
+    TraceError,
+    TraceKey,
+    VerdictChange,
+)
 from .reader import TraceReader
 from .recorder import TraceRecorder
-from .trace import Confirmed, Curve, Mark, Trace, trace_path, TraceError, TraceKey, VerdictChange
 
 __all__ = [
     'Confirmed', 'Curve', 'Mark', 'Trace', 'TraceError', 'TraceKey', 'TraceReader',

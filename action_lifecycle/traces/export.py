@@ -14,8 +14,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from .contents import Curve, Trace
 from .reader import TraceReader
-from .trace import Curve, Trace
 
 COLUMNS = ('flow_id', 'action_id', 'attempt', 'fact', 'unit', 'time', 'stamp', 'value')
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import csv
 
-from .trace import TraceKey
+from .contents import TraceKey
 from ..documents.errors import DocumentError, Fault
 
 COLUMNS = ('flow_id', 'action_id', 'attempt', 'there')

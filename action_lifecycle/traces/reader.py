@@ -15,9 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .curve import POINTS
-from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
-from .trace import (
+from .contents import (
     BOOLEAN,
     Confirmed,
     Curve,
@@ -30,6 +28,8 @@ from .trace import (
     TraceKey,
     VerdictChange,
 )
+from .curve import POINTS
+from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
 from ..lifecycle.ports import Condition
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class TraceReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         if not os.path.exists(self.path):
-            raise TraceError(f"{self.path}: no evidence traces: the bridge records them if its "
-                             "parameter 'trace_file' is set; the launch files set it")
+            raise TraceError(f'{self.path}: no evidence traces: parameter trace_file of the '
+                             'bridge names their file; the launch files set it')
         with trace_errors(self.path):
             self._reader = sqlite3.connect(f'file:{quote(self.path)}?mode=ro', uri=True,
                                            timeout=BUSY_S, isolation_level=None)
@@ -89,7 +89,7 @@ class TraceReader:
         """Return a trace; raises TraceError if there is none."""
         trace = self.find(key)
         if trace is None:
-            raise TraceError(f"{self.path}: no trace of attempt {key.attempt} of action "
+            raise TraceError(f'{self.path}: no trace of attempt {key.attempt} of action '
                              f"'{key.flow_id}/{key.action_id}'")
         return trace
 
@@ -165,7 +165,7 @@ class TraceReader:
         return row
 
     def _damaged(self, key: TraceKey, what: str) -> TraceError:
-        return TraceError(f"{self.path}: damaged: trace of attempt {key.attempt} of "
+        return TraceError(f'{self.path}: damaged: trace of attempt {key.attempt} of '
                           f"'{key.flow_id}/{key.action_id}': {what}")
 
 

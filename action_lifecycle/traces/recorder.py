@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from .contents import Confirmed, SAMPLES, TraceKey
 from .curve import GrowingCurve, Piece, Point
 from .store import CHANGE, CONFIRMED, MARK, TraceStore
-from .trace import Confirmed, SAMPLES, TraceKey
 from ..documents.errors import DocumentError
 from ..lifecycle.ports import Condition
 from ..world.facts.fact_state import Source, WindowSource

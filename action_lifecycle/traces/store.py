@@ -22,8 +22,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from .contents import BOOLEAN, NUMBER, TEXT, TraceError, TraceKey
 from .curve import Piece, Point
-from .trace import BOOLEAN, NUMBER, TEXT, TraceError, TraceKey
 from ..world.evidence import plain_value
 
 APPLICATION_ID = 0x414C5431  # 'ALT1', in the file's header
@@ -203,8 +203,9 @@ class TraceStore:
 
     def _cut(self) -> None:
         self._writer.execute(
-            "INSERT INTO event (trace, time, kind, name, data_json) SELECT id, coalesce("
-            "(SELECT max(time) FROM event WHERE trace = trace.id), started), 'mark', 'cut', "
+            'INSERT INTO event (trace, time, kind, name, data_json) SELECT id, coalesce('
+            '(SELECT max(time) FROM event WHERE trace = trace.id), started), '
+            "'mark', 'cut', "
             "'\"the bridge ended\"' FROM trace WHERE ended IS NULL")
         self._writer.execute(
             'UPDATE trace SET ended = (SELECT max(time) FROM event WHERE trace = trace.id) '

@@ -14,8 +14,8 @@ from ...documents.errors import LifecycleError
 from ...journal.export import export_rows
 from ...journal.reader import JournalReader
 from ...journal.verify import verify_journal
+from ...traces.contents import trace_path
 from ...traces.export import export_traces
-from ...traces.trace import trace_path
 
 
 def verify(options: argparse.Namespace) -> int:

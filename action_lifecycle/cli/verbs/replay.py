@@ -29,7 +29,7 @@ from ...bags.replay.recorded import (
     recorded_in_traces,
 )
 from ...bags.replay.topic_names import topic_names, TopicNames
-from ...traces.trace import SUFFIX, trace_path
+from ...traces.contents import SUFFIX, trace_path
 from ...world.facts.facts import FactSet, load_facts, parse_facts
 
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from ...lifecycle.ports import ConfirmRequest, MotionRequest, WorkResult
 from ...ros.node.diagnostics import Health, OK, WARN
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import Timeout
+from ...traces.contents import Confirmed, TraceKey
+from ...traces.recorder import TraceRecorder
+from ...traces.writer import TraceWriter
 from ...world.condition import WatchResult
 from ...world.model import WorldModel
 from ...world.watches import Watch
-
-if TYPE_CHECKING:  # a bridge without traces does not load SQLite
-    from ...traces.recorder import TraceRecorder
-    from ...traces.trace import TraceKey
-    from ...traces.writer import TraceWriter
 
 PERIOD = 0.5  #: s between two writes; a kill loses at most as much
 MEGABYTE = 1_000_000
@@ -40,8 +38,6 @@ class Traces:
         self._recorder: TraceRecorder | None = None
         path = node.parameter('trace_file')
         if path:
-            from ...traces.recorder import TraceRecorder
-            from ...traces.writer import TraceWriter
             self._writer = TraceWriter(
                 Path(path).expanduser(), int(node.parameter('trace_limit') * MEGABYTE))
             self._recorder = TraceRecorder(model, self._writer.put)
@@ -87,7 +83,6 @@ class Traces:
     def confirmed(self, request: ConfirmRequest, watch: Watch, result: WatchResult) -> None:
         """Note the verdict of a confirmation."""
         if self._recorder is not None:
-            from ...traces.trace import Confirmed
             key = key_of(request)
             self._recorder.judged(key, watch)
             self._recorder.confirmed(key, Confirmed(
@@ -124,5 +119,4 @@ class Traces:
 
 def key_of(request: Any) -> TraceKey:
     """Return the attempt to which a request belongs."""
-    from ...traces.trace import TraceKey
     return TraceKey(request.flow_id, request.action_id, request.attempt)

@@ -34,7 +34,7 @@ class CheckedSource(Source):
 
     @property
     def parts(self) -> Sequence[Source]:  # type: ignore[override]
-        """The facts that it is computed from."""
+        """Return the facts that it is computed from."""
         return self.source.parts
 
     @property

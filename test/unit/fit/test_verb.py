@@ -121,7 +121,7 @@ def test_too_few_runs_say_what_to_collect(files, capsys):
 
 
 @pytest.mark.parametrize('spoil, said', [
-    (lambda files: trace_path(files / 'robot.journal').unlink(), "its parameter 'trace_file'"),
+    (lambda files: trace_path(files / 'robot.journal').unlink(), 'parameter trace_file'),
     (lambda files: trace_path(files / 'robot.journal').write_bytes(b'x' * 5000), 'robot.traces'),
     (lambda files: (files / 'robot.journal').unlink(), 'robot.journal'),
     (lambda files: (files / 'flow.yaml').write_text('flow: [grip]\n'), 'flow.yaml:1:1: field'),

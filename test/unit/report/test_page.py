@@ -21,7 +21,7 @@ from .generated import generate
 from .test_report_files import PICK, write
 
 pytest.importorskip('matplotlib')
-VOID = {'meta', 'br', 'hr', 'img', 'input', 'link'}
+VOID = {'meta', 'br', 'wbr', 'hr', 'img', 'input', 'link'}
 
 
 class Page(HTMLParser):
@@ -128,7 +128,7 @@ def test_text_of_a_journal_stays_text(tmp_path: Path) -> None:
         'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'h2', 'p', 'div', 'span', 'b',
         'figure', 'figcaption', 'svg', 'g', 'path', 'defs', 'text', 'tspan', 'use', 'clippath',
         'rect', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'code', 'details', 'summary', 'dl',
-        'dt', 'dd', 'script'}
+        'dt', 'dd', 'script', 'wbr'}
 
 
 def test_page_of_nothing(tmp_path: Path) -> None:

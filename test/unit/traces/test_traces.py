@@ -299,7 +299,7 @@ def test_other_files_are_refused(path, content, said):
 
 
 def test_missing_file_says_how_to_record_traces(path):
-    with pytest.raises(TraceError, match="'trace_file'"):
+    with pytest.raises(TraceError, match='trace_file'):
         TraceReader(path)
 
 
@@ -375,7 +375,7 @@ def test_facts_with_very_many_numbers_or_characters_are_left_out_and_named(path)
 
 
 BIG = '1' + '0' * 400
-LOOSE = ("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(replace("
+LOOSE = ('PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(replace('
          "sql, ' STRICT', ''), ', WITHOUT', ' WITHOUT')")
 
 
