@@ -9,6 +9,7 @@ from collections import Counter
 import csv
 import json
 from pathlib import Path
+import re
 import subprocess
 import sys
 from typing import Any
@@ -221,3 +222,36 @@ def test_replay_takes_the_confirmations_from_traces(sample: Path) -> None:
     assert [(one.name, one.verdict) for one in traced] == [
         (one.name, one.verdict) for one in found]
     assert not any(one.differs or one.reason for one in again)
+
+
+def test_health_of_the_camera_changes_the_verdicts_of_its_runs_only(
+    sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on page 6 of the tutorial."""
+    text = (sample / 'facts.yaml').read_text(encoding='utf-8')
+    healthy = tmp_path / 'healthy.yaml'
+    healthy.write_text(re.sub('(&seen|&turned)\n', r'\1\n    health: {frozen: 0.3}\n', text))
+    bags = list(map(str, sorted((sample / 'bags').iterdir())))
+    assert main(['replay', '--facts', str(healthy), '--json', *bags]) == 1
+    found = [one for one in json.loads(capsys.readouterr().out)['confirmations']
+             if one['status'] == 'another verdict']
+    assert {(one['flow_id'], one['action_id']) for one in found} == {
+        (row.flow_id, row.action_id) for row in refuted(sample)
+        if troubles(sample)[row.flow_id] == 'camera'}
+    assert found and all('frozen: ' in json.dumps(one) for one in found)
+
+
+def test_the_report_with_labels_blames_the_gripper_for_picks_and_the_camera_for_places(
+    sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['report', str(sample / 'cell.journal'), '--labels', str(sample / 'labels.csv'),
+                 '--json']) == 0
+    wrong: Counter[tuple[str, str]] = Counter()
+    for group in json.loads(capsys.readouterr().out)['groups']:
+        if group['level'] == 'action' and group.get('labels'):
+            verb = group['action'].split('_')[0]
+            for figure in ('controller_wrong', 'false_refutation', 'false_completion'):
+                wrong[verb, figure] += group['labels'][figure]['k']
+    assert wrong['pick', 'controller_wrong'] and wrong['place', 'false_refutation']
+    assert sum(wrong.values()) == (
+        wrong['pick', 'controller_wrong'] + wrong['place', 'false_refutation'])
