@@ -64,6 +64,7 @@ class WorldModel:
         self._frames = Frames()
         self._sources: dict[str, Source] = {}
         self._by_topic: dict[str, list[TopicSource | CheckedSource]] = {}
+        self._windows: dict[str, list[WindowSource]] = {}
         self._tf: list[TfSource | CheckedSource] = []
         self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
@@ -87,7 +88,10 @@ class WorldModel:
         assert isinstance(fact, TopicFact)
         kind = (AgeSource if fact.over_time == 'age' else
                 WindowSource if fact.over_time else TopicSource)
-        source = CheckedSource(kind(fact)) if checked else kind(fact)
+        newest = kind(fact)
+        if isinstance(newest, WindowSource):
+            self._windows.setdefault(fact.topic, []).append(newest)
+        source = CheckedSource(newest) if checked else newest
         self._by_topic.setdefault(fact.topic, []).append(source)
         return source
 
@@ -123,6 +127,8 @@ class WorldModel:
                 self._judge(watch, now)
             if checks:
                 self._advance_dues(watches, min(check.changes(now) for check in checks))
+            for window in self._windows.get(topic, ()):
+                self._advance_dues(watches, window.begins(now))
 
     def advance(self, now: float) -> None:
         """Make all evaluations due until `now`, each for its due time."""
@@ -265,7 +271,7 @@ class WorldModel:
                 self._schedule(watch)
 
     def _advance_dues(self, watches: Iterable[Watch], due: float) -> None:
-        """Evaluate watches at `due`, when a check changes without a sample."""
+        """Evaluate watches at `due`, when a check or a window changes without a sample."""
         for watch in watches:
             if due < watch.due:
                 watch.due = due

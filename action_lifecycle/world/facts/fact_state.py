@@ -209,6 +209,14 @@ class WindowSource(TopicSource):
             return len(values) / window
         return _finite(reduce_window(self._over_time, values))
 
+    def begins(self, now: float) -> float:
+        """Return when the newest sample leaves the window if it is the only one; else infinity."""
+        samples, window = self._samples, self._window
+        if not samples or (len(samples) > 1 and now < samples[-2][0] + window):
+            return math.inf
+        leaves = samples[-1][0] + window
+        return leaves if leaves > now else math.inf
+
     def changes(self, now: float, max_age: float) -> float:
         leaves = (stamp + self._window for stamp, _ in self._samples)
         return min(super().changes(now, max_age),
