@@ -69,9 +69,11 @@ class Windows:
         runs = self._run[starts]
         inside = after < self._last[runs]
         times = np.append(self._times, 0.0)
-        until = np.minimum(np.where(inside, times[after], np.inf), self._ends[runs])
+        until = self._times[starts] + hold
+        # what ends at the very end of the hold is seen by the evaluation at that time
+        held = ~inside | (times[after] > until + _TINY) if hold else np.full(len(runs), True)
         found = np.zeros(len(self.there), dtype=bool)
-        found[runs[until - self._times[starts] >= hold - _TINY]] = True
+        found[runs[held & (until <= self._ends[runs] + _TINY)]] = True
         return found
 
     def best(self, term: int, hold: float, levels: Array | None) -> Array:
@@ -92,8 +94,10 @@ class Windows:
     def _least(self, values: Array, hold: float) -> Array:
         """Return the least value in the `hold` from each evaluation on; -inf: it ends before."""
         until = self._times + hold
-        stop = np.minimum(np.searchsorted(self._times, until - _TINY), self._last[self._run])
-        stop = np.maximum(stop, np.arange(len(values)) + 1)
+        stop = np.arange(len(values)) + 1
+        if hold:
+            stop = np.maximum(stop, np.minimum(np.searchsorted(
+                self._times, until + _TINY, side='right'), self._last[self._run]))
         pairs = np.column_stack((np.arange(len(values)), stop)).ravel()
         least = np.minimum.reduceat(np.append(values, np.inf), pairs)[::2]
         return np.where(until <= self._ends[self._run] + _TINY, least, -np.inf)
