@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def fit_place(
         else:
             usable.append(run)
     there = sum(run.there for run in usable)
-    few = _too_few(there, len(usable) - there, options.fewest)
+    few = _too_few(there, len(usable) - there, options.fewest) or _one_flow(usable)
     if usable:
         result.before = on_runs.errors(usable)
     if few or not on_runs.split.terms:
@@ -101,6 +101,14 @@ def _too_few(there: int, missing: int, fewest: int) -> str:
             f'was not; collect {" and ".join(wanted)} (or accept fewer with --fewest)')
 
 
+def _one_flow(runs: Sequence[Run]) -> str:
+    """Return why no error rate of unseen runs can be measured; '' if it can."""
+    if len({run.trace.key.flow_id for run in runs}) > 1:
+        return ''
+    return ('all labelled attempts are of one flow, so that the error rate of unseen flows can '
+            'not be measured; collect attempts of more flows')
+
+
 class _Fitter:
     """The fit of one condition."""
 
@@ -119,11 +127,13 @@ class _Fitter:
     def fit(self) -> None:
         result, everything = self.result, range(len(self.runs))
         search = self._search(everything)
-        fit = self._fit(search)
-        numbers = self._numbers(search, fit)
-        after = self._errors(everything, numbers, fit.hold)
         assert result.before is not None
-        if self._worse(after, result.before):
+        for fit in self._candidates(search):
+            numbers = self._numbers(search, fit)
+            after = self._errors(everything, numbers, fit.hold)
+            if not self._worse(after, result.before, search.most):
+                break
+        else:
             result.notes.append('nothing better was found')
             numbers, after = self._old(), result.before
             fit = Fit(tuple(term.level for term in self.terms), result.old_hold, ())
@@ -151,6 +161,15 @@ class _Fitter:
         return search.run([hold for hold in HOLDS if hold <= within / 2]
                           if self.place.hold_path is not None else [])
 
+    def _candidates(self, search: Search) -> Iterator[Fit]:
+        """Yield the best fit, then the same with one threshold as it was: those may hold."""
+        best = self._fit(search)
+        yield best
+        for index, term in enumerate(self.terms):
+            if len(self.terms) > 1 and best.levels[index] != term.level:
+                yield replace(best, levels=(
+                    *best.levels[:index], term.level, *best.levels[index + 1:]))
+
     def _numbers(self, search: Search, fit: Fit) -> list[str]:
         """Return the numbers of a fit as text; unchanged ones as they are written."""
         found = []
@@ -172,13 +191,19 @@ class _Fitter:
         return self.on_runs.errors([self.runs[index] for index in indices],
                                    with_numbers(self.place.text, self.terms, numbers), hold)
 
-    def _worse(self, new: Errors, old: Errors) -> bool:
-        """Return whether the watch finds more errors than before, against the aim."""
+    def _worse(self, new: Errors, old: Errors, most: int) -> bool:
+        """
+        Return whether the watch finds more errors than before, against the aim.
+
+        `most`: number of false refutations that are accepted for fewer false completions.
+        """
         completions, before = new.false_completions.errors, old.false_completions.errors
         if self.options.by_errors:
             completions += new.false_refutations.errors
             before += old.false_refutations.errors
-        return completions > before
+            return completions > before
+        return completions > before or new.false_refutations.errors > max(
+            most, old.false_refutations.errors)
 
     def _unseen(self) -> Errors:
         """Return the errors of each fold with what is fitted to the others."""

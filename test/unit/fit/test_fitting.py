@@ -3,6 +3,8 @@
 
 """Fitted thresholds: they separate, they are never worse, and the figures are of the watch."""
 
+from dataclasses import replace
+
 from action_lifecycle.fit.fitting import apply_all, fit_place, folds, Options
 from action_lifecycle.fit.flow_text import FlowText
 from action_lifecycle.fit.series import ConditionOnRuns
@@ -167,3 +169,12 @@ def test_statistic_agrees_with_the_watch(fitted, tmp_path):
             assert int((~quick & windows.there).sum()) == errors.false_refutations.errors
             best = windows.best(0, hold, np.array([0.0, 0.5]))
             assert ((best > gap) == quick).all()
+
+
+def test_attempts_of_one_flow_are_not_fitted(fitted):
+    runs = [replace(run, trace=replace(run.trace, key=run.trace.key._replace(
+        flow_id='grip-1', attempt=number)))
+        for number, run in enumerate(synthetic.separable(10), 1)]
+    _, result = fitted(runs, '0.005')
+    assert not result.fitted and not result.changes
+    assert 'all labelled attempts are of one flow' in result.notes[-1]
