@@ -10,22 +10,26 @@ its time with the samples that arrived before it.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import functools
+import math
 from typing import Any, NamedTuple
 
 from .comparison import Comparison, evidence_differences
 from .recorded import Recorded
 from .topic_names import TopicNames
 from ..bag import Bag
+from ..storage import Gap
 from ...documents.errors import LifecycleError
 from ...documents.stamps import from_ns, to_seconds
 from ...lifecycle.ports import Condition
 from ...world.condition import WatchResult
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import TF_TOPICS
-from ...world.model import WorldModel
+from ...world.model import JUMP, WorldModel
 
 CLOCK = '/clock'
 SIMULATED = 1e8  #: s; smaller ROS times are simulated
@@ -71,6 +75,7 @@ class _Run:
         self._question = question
         self._tolerance = tolerance
         self._answers: dict[int, Comparison] = {}
+        self._clock = array('d'), array('d')  # log times and simulated times of /clock
 
     def compare(self, recorded: Sequence[Recorded]) -> list[Comparison]:
         span = self._bag.span() or (0.0, 0.0)
@@ -125,6 +130,9 @@ class _Run:
             elif known[topic].type != self._types[name]:
                 return (f"topic '{topic}' carries {known[topic].type}; the facts file says "
                         f'{self._types[name]}'), question, set()
+        if self._jumps_back:
+            return ('the simulated time jumps back in the bag (a reset): times in it are not '
+                    'unique; split the bag there'), question, set()
         begin = min(entry.started, entry.after or entry.started)
         if span[0] > begin:
             return (f'the bag begins {span[0] - begin:.3g} s after the samples that count',
@@ -161,8 +169,8 @@ class _Run:
         entry = answer.recorded
         first = min(entry.started, entry.after or entry.started)
         last = max(entry.ended, answer.ended)
-        for gap in self._bag.gaps:
-            if from_ns(gap.start) <= last and from_ns(gap.end) >= first and not answer.reason:
+        for start, end in map(self._time_of, self._bag.gaps):
+            if start <= last and end >= first and not answer.reason:
                 return Comparison(entry, answer.conditions, reason='the bag is damaged in the '
                                   'time of the confirmation')
         return answer
@@ -181,6 +189,24 @@ class _Run:
             elif now is not None:
                 yield entry.topic, entry.message, now, 0.0
 
+    def _time_of(self, gap: Gap) -> tuple[float, float]:
+        """Return start and end (s) of a gap, in simulated time if that is used."""
+        start, end = from_ns(gap.start), from_ns(gap.end)
+        logged, simulated = self._clock
+        if not logged:
+            return start, end
+        before, after = bisect_left(logged, start), bisect_right(logged, end)
+        return (simulated[before - 1] if before else -math.inf,
+                simulated[after] if after < len(simulated) else math.inf)
+
     def _clock_span(self) -> tuple[float, float]:
-        times = [to_seconds(entry.message.clock) for entry in self._bag.messages([CLOCK])]
-        return (min(times), max(times)) if times else (0.0, 0.0)
+        logged, simulated = self._clock
+        for entry in self._bag.messages([CLOCK]):
+            logged.append(entry.log_time)
+            simulated.append(to_seconds(entry.message.clock))
+        return (min(simulated), max(simulated)) if simulated else (0.0, 0.0)
+
+    @functools.cached_property
+    def _jumps_back(self) -> bool:
+        simulated = self._clock[1]
+        return any(later < sooner - JUMP for sooner, later in zip(simulated, simulated[1:]))
