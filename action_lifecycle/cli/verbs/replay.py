@@ -12,7 +12,7 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from ..exits import DONE, FLOW_FAILED
+from ..exits import BAD_INPUT, DONE, FLOW_FAILED
 from ..given_parameters import given_parameter
 from ..table import arrow, date_of, print_json, print_rows
 from ...bags.attachment import attached_text, FACTS
@@ -34,7 +34,11 @@ from ...world.facts.facts import FactSet, load_facts, parse_facts
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Print the differences to what was recorded; exit code 1 if a verdict differs."""
+    """
+    Print the differences to what was recorded; exit code 1 if a verdict differs.
+
+    It is 2 if nothing was comparable.
+    """
     question = FlowConditions(options.flow, dict(map(given_parameter, options.param))) \
         if options.flow else None
     found: list[Comparison] = []
@@ -59,6 +63,8 @@ def replay(options: argparse.Namespace) -> int:
             print(f'note: {note}', file=sys.stderr)
         _print_table([one for one in found if options.all or one.status is not Status.SAME])
         print(_summary(found))
+    if all(one.reason for one in found):
+        return BAD_INPUT
     return FLOW_FAILED if any(one.differs for one in found) else DONE
 
 
