@@ -277,6 +277,28 @@ def test_full_disk_is_logged_and_nothing_else_happens(path, caplog):
     assert len(caplog.records) < 20
 
 
+def test_attempt_that_begins_while_the_disk_is_full_is_recorded_later(path):
+    writer = TraceWriter(path)
+    full = [True]
+
+    def begin(store):
+        if full:
+            raise sqlite3.OperationalError('database or disk is full')
+        store.begin(KEY, 1.0)
+
+    writer.put(begin)
+    writer.put(lambda store: store.event(KEY, 2.0, 'mark', 'motion_started', ''))
+    limit = time.monotonic() + 10
+    while not writer.fault and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert 'full' in writer.fault
+    full.clear()
+    writer.close()
+    assert (writer.fault, writer.lost) == ('', 0)
+    with TraceReader(path) as reader:
+        assert [mark.name for mark in reader.trace(KEY).marks] == ['motion_started']
+
+
 def test_writer_goes_on_after_what_can_not_be_written(path):
     writer = TraceWriter(path)
     writer.put(lambda store: store.begin(TraceKey('flow', 'lone surrogate \ud800', 1), 1.0))
