@@ -71,7 +71,7 @@ def test_each_confirmation_has_a_trace_with_its_evidence(sample: Path) -> None:
         rows = [row for row in journal.rows(kind='transition')
                 if row.from_state == 'sensor_confirm']
         for row in rows:
-            trace = traces.contents(TraceKey(row.flow_id, row.action_id, row.attempt))
+            trace = traces.trace(TraceKey(row.flow_id, row.action_id, row.attempt))
             assert trace.ended is not None
             assert trace.confirmations[-1].evidence == row.data['evidence']
             begin, *_ = next(iter(trace.curves.values())).times
@@ -126,7 +126,7 @@ def test_it_was_the_gripper_where_it_closed_and_the_camera_where_the_pose_stood_
     found = {}
     with TraceReader(trace_path(sample / 'cell.journal')) as traces:
         for row in refuted(sample):
-            trace = traces.contents(TraceKey(row.flow_id, row.action_id, row.attempt))
+            trace = traces.trace(TraceKey(row.flow_id, row.action_id, row.attempt))
             if numbers(row, 'gap')[0] < 0.001:
                 found[row.flow_id] = 'gripper'
                 assert row.action_id.startswith('pick')
