@@ -75,6 +75,20 @@ def test_memory_that_is_full_costs_the_largest_topic() -> None:
     assert large.cut > 0 > small.cut
 
 
+def test_memory_is_bounded_if_messages_become_larger() -> None:
+    """A camera whose first image is empty, and lists of detections that grow."""
+    rings = Rings(1000.0, 1_000_000)
+    ring = rings.open('/image', 'sensor_msgs/msg/Image', key=one_key)
+    for number in range(90):  # only the first one is measured by its number
+        data = array.array('B', bytes(100_000 if number else 0))
+        rings.add(ring, Image(data=data), float(number))
+    assert sum(len(entry[2].data) for entry in ring.entries) <= 1_000_000
+    assert len(ring.entries) >= 5
+    before = rings.bytes
+    rings.add(ring, Image(), 100.0)
+    assert rings.bytes - before < 10_000
+
+
 def test_what_a_confirmation_needs_is_kept_longer() -> None:
     rings = Rings(1.0, 1_000_000)
     ring = rings.open('/t', 't', key=one_key)
@@ -192,3 +206,17 @@ def test_a_killed_writer_leaves_no_box_and_its_file_is_removed(tmp_path: Path) -
     assert [file.suffix for file in tmp_path.iterdir()] == ['.part']
     folder.prepare()
     assert not os.listdir(tmp_path)
+
+
+def test_what_is_no_box_stays_and_does_no_harm(tmp_path: Path) -> None:
+    """Names of boxes at what is no file, and a part file with a number that is no process."""
+    folder = BoxFolder(tmp_path, 1)
+    odd = [tmp_path / f'20261123T22153{number}.123Z-mine.mcap' for number in range(2)]
+    odd[0].symlink_to(tmp_path / 'archive')
+    odd[1].mkdir()
+    (tmp_path / f'.{odd[0].name}.{10 ** 30}.part').touch()
+    newest = tmp_path / '20261123T221539.123Z-pick-refuted.mcap'
+    newest.write_bytes(bytes(10))
+    folder.prepare()
+    assert folder.drop_oldest(newest) == 0
+    assert sorted(tmp_path.iterdir()) == [*odd, newest]

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import os
 from pathlib import Path
 import re
+import stat
 
 END = '.mcap'
 LONGEST = 60  #: maximum length of each part of a name
@@ -45,9 +46,9 @@ class BoxFolder:
     def drop_oldest(self, newest: Path) -> int:
         """Remove the oldest boxes while the folder is too large; returns how many it removed."""
         boxes = sorted(file for file in self.path.iterdir() if _NAME.match(file.name))
-        sizes = {file: file.stat().st_size for file in boxes}
+        sizes = {file: size for file in boxes if (size := _size(file)) is not None}
         total, removed = sum(sizes.values()), 0
-        for file in boxes:
+        for file in sizes:
             if total <= self.limit:
                 break
             if file != newest:
@@ -62,10 +63,19 @@ def safe_name(text: str) -> str:
     return re.sub(r'[^A-Za-z0-9_.]', '_', text)[:LONGEST]
 
 
+def _size(path: Path) -> int | None:
+    """Return the size of a file; None if it is none, or has been removed meanwhile."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (OverflowError, ProcessLookupError):
         return False
     except PermissionError:
         return True

@@ -19,6 +19,7 @@ from typing import Any
 Entry = tuple[float, float, Any, int]
 """A message: arrival time, age (s) at the arrival, the message, its size in bytes."""
 SAMPLED = 100  #: the size of each 100th message of a topic is measured
+UNLIKE = (0.5, 1.25)  #: and that of each one whose lists are shorter or longer by these factors
 KEYS = 1000  #: maximum number of keys for which a message from before the period is kept
 JUMP = 0.1  #: s; if time jumps back by more, all messages are dropped, as the world model does
 SPARE = 0.1  #: share of the memory that is freed when it is full, so that this is done rarely
@@ -47,6 +48,22 @@ class Ring:
         self.cut = -math.inf  #: arrival of the last message that was dropped for lack of memory
         self.count = 0  #: messages that arrived
         self.size = 0  #: of the last measured message
+        self.length = 0  #: of its lists together
+        self.lists: tuple[str, ...] = ()  #: fields of its messages that are lists or text
+
+    def size_of(self, message: Any) -> int:
+        """Return about the size (bytes) of the message that arrives."""
+        if self.count == 0:
+            self.lists = tuple(name for name in getattr(type(message), '__slots__', ())
+                               if hasattr(getattr(message, name, None), '__len__'))
+        length = len(message) if isinstance(message, bytes) else 0
+        for name in self.lists:
+            length += len(getattr(message, name))
+        low, high = UNLIKE
+        if self.count % SAMPLED == 0 or not low * self.length <= length <= high * self.length:
+            self.length, self.size = length, size_of(message)
+        self.count += 1
+        return self.size
 
     def retire(self) -> int:
         """Move the oldest message out of the period; returns the number of freed bytes."""
@@ -121,10 +138,7 @@ class Rings:
         entries = ring.entries
         if entries and received < entries[-1][0] - JUMP:
             self.clear()
-        if ring.count % SAMPLED == 0:
-            ring.size = size_of(message)
-        ring.count += 1
-        size = ring.size
+        size = ring.size_of(message)
         entries.append((received, age, message, size))
         ring.bytes += size
         self.bytes += size
