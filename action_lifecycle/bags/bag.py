@@ -20,6 +20,8 @@ from .sqlite_file import SqliteFile
 from .storage import Channel, Definition, Gap, RawMessage, StorageFile, unzstd
 from ..documents.stamps import from_ns
 
+CDR = 'cdr'  #: how messages of ROS 2 are serialized; recorders may add others
+
 
 class BagMessage(NamedTuple):
     """A message of a bag; times in s of ROS time."""
@@ -40,6 +42,7 @@ class BagTopic:
     type: str  # noqa: A003
     definition: Definition
     latched: bool
+    encoding: str = CDR
 
 
 class Bag:
@@ -94,15 +97,23 @@ class Bag:
 
     @property
     def topics(self) -> dict[str, BagTopic]:
-        """Return the topics by name; one that has several types has that of its first recorder."""
+        """
+        Return the topics by name; one that has several types has that of its first recorder.
+
+        If some of its messages are of ROS 2 and others are not, only those of ROS 2 count.
+        """
         found: dict[str, BagTopic] = {}
         for file in self._files:
             for channel in file.channels.values():
-                known = found.setdefault(channel.topic, BagTopic(
-                    channel.topic, channel.type, channel.definition, channel.latched))
-                if not known.definition.text and known.type == channel.type:
-                    found[channel.topic] = BagTopic(
-                        channel.topic, channel.type, channel.definition, channel.latched)
+                this = BagTopic(channel.topic, channel.type, channel.definition, channel.latched,
+                                channel.encoding)
+                known = found.setdefault(channel.topic, this)
+                if this.encoding != known.encoding:
+                    better = this.encoding == CDR
+                else:
+                    better = not known.definition.text and known.type == this.type
+                if better:
+                    found[channel.topic] = this
         return found
 
     def type_of(self, topic: str) -> BagType:
@@ -110,7 +121,7 @@ class Bag:
         found = self.topics.get(topic)
         if found is None:
             raise BagError(f"{self.path}: there is no topic '{topic}'")
-        return self._type(Channel(0, topic, found.type, found.definition))
+        return self._type(Channel(0, topic, found.type, found.definition, found.encoding))
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
         """
@@ -119,10 +130,11 @@ class Bag:
         Other topics are not deserialized. A message that does not fit its type is left out, with a
         note and a gap. Raises BagError if the definition of a type is not known.
         """
-        streams = []
+        streams, known = [], self.topics
         for index, file in enumerate(self._files):
             wanted = {number: channel for number, channel in file.channels.items()
-                      if topics is None or channel.topic in topics}
+                      if (topics is None or channel.topic in topics)
+                      and channel.encoding == known[channel.topic].encoding}
             types = {number: self._type(channel) for number, channel in wanted.items()}
             if wanted:
                 streams.append(_numbered(file.messages(wanted), index, wanted, types))
@@ -150,14 +162,15 @@ class Bag:
         return files
 
     def _type(self, channel: Channel) -> BagType:
-        if channel.encoding != 'cdr':
+        if channel.encoding != CDR:
             raise BagError(f"{self.path}: topic '{channel.topic}' is serialized as "
                            f"'{channel.encoding}'; expected cdr")
         definition = channel.definition
         if not definition.text:
             definition = next((other.definition for file in self._files
                                for other in file.channels.values()
-                               if other.type == channel.type and other.definition.text),
+                               if other.type == channel.type and other.definition.text
+                               and other.encoding == CDR),
                               definition)
         key = (channel.type, definition)
         if key not in self._types:

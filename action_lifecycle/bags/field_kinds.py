@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .bag import Bag
+from .bag import Bag, CDR
 from .definitions import FieldDef, type_table, TypeDef
 from .errors import BagError
 from .message_types import BagType
@@ -51,7 +51,7 @@ class BagFieldKinds(FieldKind):
 
     def _find(self, type_name: str) -> MessageType | None:
         topic = next((topic.name for topic in self._bag.topics.values()
-                      if topic.type == type_name), None)
+                      if topic.type == type_name and topic.encoding == CDR), None)
         if topic is not None:
             found: BagType = self._bag.type_of(topic)
             return _described(type_name, found.table)

@@ -12,7 +12,9 @@ import tracemalloc
 from types import SimpleNamespace
 
 from action_lifecycle.bags import BagError, BagWriter, folder, read_bag
+from action_lifecycle.bags.field_kinds import BagFieldKinds
 from action_lifecycle.documents.stamps import from_ns, to_ns
+from action_lifecycle.world.expressions.value_types import Kind
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -245,3 +247,28 @@ def test_other_readers_open_our_bags(tmp_path: Path) -> None:
                 for connection, when, _ in reader.messages()] == values(ROWS)
         assert {connection.msgtype for connection in reader.connections} == {
             'cell_msgs/msg/Gap', 'cell_msgs/msg/Stamped'}
+
+
+def test_other_encodings_in_the_file_do_no_harm(tmp_path: Path) -> None:
+    """Recorders of several systems write JSON beside ROS messages, even of the same topic."""
+    writer = pytest.importorskip('mcap.writer')
+    path = tmp_path / 'run.mcap'
+    with path.open('wb') as output:
+        out = writer.Writer(output)
+        out.start(profile='', library='another recorder')
+        json = out.register_schema('cell_msgs/msg/Gap', 'jsonschema', b'{"type": "object"}')
+        ros = out.register_schema('cell_msgs/msg/Gap', 'ros2msg', b'float64 x\nstring state\n')
+        others = [out.register_channel(topic, 'json', json) for topic in ('/web', '/gap')]
+        channel = out.register_channel('/gap', 'cdr', ros)
+        for number in range(5):
+            time = to_ns(START + number)
+            for other in others:
+                out.add_message(other, time, b'{"x": 1}', time)
+            out.add_message(channel, time, gap(float(number)), time)
+        out.finish()
+    with read_bag(path) as bag:
+        kinds = BagFieldKinds(bag)
+        assert kinds('cell_msgs/msg/Gap', 'x') is Kind.NUMBER
+        assert [entry.message.x for entry in bag.messages(['/gap'])] == [0, 1, 2, 3, 4]
+        with pytest.raises(BagError, match="'/web' is serialized as 'json'; expected cdr"):
+            list(bag.messages(['/web']))
