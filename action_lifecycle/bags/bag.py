@@ -95,6 +95,10 @@ class Bag:
         return (from_ns(min(first for first, _ in spans)),
                 from_ns(max(last for _, last in spans))) if spans else None
 
+    def time_went_back(self) -> bool:
+        """Whether log times were reset in the bag; known when its messages have been read."""
+        return any(file.time_went_back() for file in self._files)
+
     @property
     def topics(self) -> dict[str, BagTopic]:
         """

@@ -20,7 +20,16 @@ from typing import Any, BinaryIO
 import zlib
 
 from .errors import BagError, library
-from .storage import Channel, Definition, Gap, is_latched, MESSAGE_LIMIT, RawMessage, StorageFile
+from .storage import (
+    Channel,
+    Definition,
+    Gap,
+    is_latched,
+    MESSAGE_LIMIT,
+    RawMessage,
+    RESET,
+    StorageFile,
+)
 
 MAGIC = b'\x89MCAP0\r\n'
 OUR_LIBRARY = 'action_lifecycle'  #: the bags of this library have exact publish times
@@ -55,6 +64,10 @@ class McapFile(StorageFile):
         self._schemas: dict[int, Any] = {}
         self._ours = False
         self._blocks: list[_Block] = []
+        # first and latest log time (ns) of each channel: by the offset of the chunks that have
+        # been read; 0: of all messages outside of chunks
+        self._times: dict[int, dict[int, tuple[int, int]]] = {}
+        self._went_back = False
         self._waiting: list[Any] = []  # channels whose schema has not been found
         try:
             self._file: BinaryIO = path.open('rb')
@@ -88,13 +101,30 @@ class McapFile(StorageFile):
             while waiting and waiting[0][0] < block.start:
                 yield heapq.heappop(waiting)[2]
             for message in self._messages_in(block):
+                if block.chunk:
+                    self._note_time(block.offset, message.channel, message.log_time)
                 if message.channel in wanted:
                     heapq.heappush(waiting, (message.log_time, number, message))
                     number += 1
         while waiting:
             yield heapq.heappop(waiting)[2]
 
+    def time_went_back(self) -> bool:
+        latest: dict[int, int] = {}
+        for _, times in sorted(self._times.items()):
+            for channel, (first, last) in times.items():
+                before = latest.get(channel, first)
+                self._went_back |= first < before - RESET
+                latest[channel] = max(before, last)
+        return self._went_back
+
     # -- records
+
+    def _note_time(self, offset: int, channel: int, log_time: int) -> None:
+        times = self._times.setdefault(offset, {})
+        first, latest = times.get(channel, (log_time, log_time))
+        self._went_back |= log_time < latest - RESET
+        times[channel] = first, max(latest, log_time)
 
     def _scan(self) -> None:
         """Find all records by their headers."""
@@ -132,6 +162,7 @@ class McapFile(StorageFile):
         if opcode == _MESSAGE_RECORD:
             channel, _, log_time, _ = _MESSAGE.unpack(self._file.read(_MESSAGE.size))
             self._blocks.append(_Block(log_time, log_time, offset, length, False, {channel}))
+            self._note_time(0, channel, log_time)
         elif opcode == _CHUNK_RECORD:
             start, end, *_ = _CHUNK.unpack(self._file.read(_CHUNK.size))
             self._blocks.append(_Block(start, end, offset, length, True))

@@ -10,7 +10,16 @@ from pathlib import Path
 import sqlite3
 
 from .errors import BagError
-from .storage import Channel, Definition, Gap, is_latched, MESSAGE_LIMIT, RawMessage, StorageFile
+from .storage import (
+    Channel,
+    Definition,
+    Gap,
+    is_latched,
+    MESSAGE_LIMIT,
+    RawMessage,
+    RESET,
+    StorageFile,
+)
 
 
 class SqliteFile(StorageFile):
@@ -52,6 +61,15 @@ class SqliteFile(StorageFile):
         except (sqlite3.Error, OverflowError) as error:
             self.notes.append(f'{self._path}: damaged: {error}; only what is before it is read')
             self.gaps.append(Gap(last, 2 ** 63 - 1))
+
+    def time_went_back(self) -> bool:
+        try:
+            return self._database.execute(
+                'SELECT 1 FROM (SELECT timestamp - max(timestamp) OVER (PARTITION BY topic_id '
+                'ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS step '
+                'FROM messages) WHERE step < ? LIMIT 1', (-RESET,)).fetchone() is not None
+        except sqlite3.Error:  # damaged; `messages` says so
+            return False
 
     def _open(self) -> sqlite3.Connection:
         """Open the file with its write-ahead log; without it where the folder can't be written."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .errors import library
 
+RESET = 10 ** 9  #: ns; recorders may write messages in another order by less
 MESSAGE_LIMIT = 1 << 30  #: bytes of one message, or of one chunk when unpacked
 _LATCHED = re.compile(r'durability:\s*(1|transient_local)\b')
 
@@ -66,6 +67,15 @@ class StorageFile:
 
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""
+        raise NotImplementedError
+
+    def time_went_back(self) -> bool:
+        """
+        Whether log times of a topic go back by more than RESET in the order of writing.
+
+        So it is if simulated time was reset while it was recorded. Of chunks, only those count
+        that `messages` has read.
+        """
         raise NotImplementedError
 
     def close(self) -> None:

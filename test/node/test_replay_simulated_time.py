@@ -56,6 +56,21 @@ def test_after_a_reset_times_are_not_unique(tmp_path: Path) -> None:
     assert 'jumps back' in one.reason and not one.verdict
 
 
+@pytest.mark.parametrize('chunk', [1, 100, 10_000])
+@pytest.mark.parametrize('back', [True, False])
+def test_log_times_of_a_reset_are_not_unique(tmp_path: Path, chunk: int, back: bool) -> None:
+    """As `ros2 bag record --use-sim-time` writes them; topic after topic is no reset."""
+    path = tmp_path / 'run.mcap'
+    with BagWriter(path, compression='none', chunk=chunk) as bag:
+        for topic in ('/gap', '/other'):
+            bag.add_topic(topic, TYPES['/gap'], message_definition(TYPES['/gap']))
+        for topic, gap in (('/gap', 0.02), ('/gap' if back else '/other', 0.001)):
+            for number in range(1, 100):
+                bag.write(topic, bytes(serialize_message(Float64(data=gap))), 0.1 * number)
+    one, = judge(path, (5.05, 'confirmed'))
+    assert ('jumps back' in one.reason, one.verdict) == (back, '' if back else 'confirmed')
+
+
 def test_a_damaged_part_is_found_in_simulated_time(tmp_path: Path) -> None:
     path = tmp_path / 'run.mcap'
     write_bag(path, [(0.1 * number, 0.02) for number in range(1, 100)])

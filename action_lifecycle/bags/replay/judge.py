@@ -33,6 +33,8 @@ from ...world.model import JUMP, WorldModel
 
 CLOCK = '/clock'
 SIMULATED = 1e8  #: s; smaller ROS times are simulated
+NOT_UNIQUE = ('the simulated time jumps back in the bag (a reset): times in it are not unique; '
+              'split the bag there')
 TOLERANCE = 0.005  #: s between the arrival at the bridge and at the recorder
 
 
@@ -131,8 +133,7 @@ class _Run:
                 return (f"topic '{topic}' carries {known[topic].type}; the facts file says "
                         f'{self._types[name]}'), question, set()
         if self._jumps_back:
-            return ('the simulated time jumps back in the bag (a reset): times in it are not '
-                    'unique; split the bag there'), question, set()
+            return NOT_UNIQUE, question, set()
         begin = min(entry.started, entry.after or entry.started)
         if span[0] > begin:
             return (f'the bag begins {span[0] - begin:.3g} s after the samples that count',
@@ -167,6 +168,8 @@ class _Run:
     def _with_gaps(self, answer: Comparison) -> Comparison:
         """Return the answer; not comparable if messages may be missing in its time."""
         entry = answer.recorded
+        if self._bag.time_went_back() and not answer.reason:
+            return Comparison(entry, answer.conditions, reason=NOT_UNIQUE)
         first = min(entry.started, entry.after or entry.started)
         last = max(entry.ended, answer.ended)
         for start, end in map(self._time_of, self._bag.gaps):
