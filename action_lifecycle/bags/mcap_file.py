@@ -100,6 +100,7 @@ class McapFile(StorageFile):
         for block in blocks:
             while waiting and waiting[0][0] < block.start:
                 yield heapq.heappop(waiting)[2]
+            self._times.pop(block.offset, None)  # of an earlier reading
             for message in self._messages_in(block):
                 if block.chunk:
                     self._note_time(block.offset, message.channel, message.log_time)

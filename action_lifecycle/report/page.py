@@ -18,7 +18,6 @@ import re
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import escape, Markup
 
 from . import wording
 from .pictures import pictures
@@ -42,7 +41,7 @@ def page(report: Mapping[str, Any]) -> str:
         finalize=_shown, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         percent=wording.percent, hours=wording.hours, duration=wording.duration,
-        subject=wording.subject, breakable=_breakable, wrong_reports=wording.wrong_reports,
+        subject=wording.subject, parts=_parts, wrong_reports=wording.wrong_reports,
         number=lambda number: '-' if number is None else f'{number:.4g}')
     script = (Path(__file__).parent / 'sort_tables.js').read_text(encoding='utf-8')
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -57,10 +56,9 @@ def page(report: Mapping[str, Any]) -> str:
         max_groups=MAX_GROUPS, curves=curves, trace_faults=faults)
 
 
-def _breakable(name: str) -> Markup:
-    """Return a name that may be broken after each slash and underscore."""
-    parts = re.split('(?<=[/_])', printable(name, LONGEST))
-    return Markup('<wbr>').join(map(escape, parts))
+def _parts(name: str) -> list[str]:
+    """Return the parts of a name after which a line may be broken."""
+    return re.split('(?<=[/_])', name)
 
 
 def _shown(value: Any) -> Any:

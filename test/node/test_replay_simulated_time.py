@@ -67,6 +67,9 @@ def test_log_times_of_a_reset_are_not_unique(tmp_path: Path, chunk: int, back: b
         for topic, gap in (('/gap', 0.02), ('/gap' if back else '/other', 0.001)):
             for number in range(1, 100):
                 bag.write(topic, bytes(serialize_message(Float64(data=gap))), 0.1 * number)
+    with read_bag(path) as bag:
+        assert len(list(bag.messages())) == len(list(bag.messages())) == 198
+        assert bag.time_went_back() == back
     one, = judge(path, (5.05, 'confirmed'))
     assert ('jumps back' in one.reason, one.verdict) == (back, '' if back else 'confirmed')
 

@@ -95,8 +95,8 @@ class _Checked:
                 yield self._fault((key,), f"'{key}' is a check of samples, and an expression has "
                                   'none; expected it at a fact that the expression reads')
         frozen, rate = health.frozen, health.rate
-        if isinstance(frozen, (int, float)) and not 0 < frozen < math.inf:
-            yield self._fault(('frozen',), f'{frozen:g}: expected more than 0 s')
+        if isinstance(frozen, (int, float)) and not 0 < frozen <= 3600:
+            yield self._fault(('frozen',), f'{frozen:g}: expected more than 0 and at most 3600 s')
         if isinstance(frozen, FrozenSpec):
             if not (frozen.noise or frozen.for_):
                 yield self._fault(('frozen',), "expected 'noise', 'for' or both")

@@ -21,6 +21,9 @@ NOT_TIMES = {
     'start_at', 'every',   # checked by schedule_faults, each for its clock
     'max_age',             # of a fact: .inf is never; only compared with
     'stop_when', 'ok_when', 'limits'}
+OF_HEALTH = {
+    'within', 'noise', 'resolution', 'clip', 'range',  # in the unit of a fact
+    'frozen', 'rate'}      # checked with the other numbers of `health`
 ODD = ('1e308', '-1e308', '.inf', '-.inf', '.nan', '1e18', '-1e18', '9' * 60, '1e999')
 
 
@@ -40,10 +43,11 @@ def numbers(schema: Any, name: str = '') -> Iterator[tuple[str, dict[str, Any]]]
                 yield from numbers(part, name)
 
 
-@pytest.mark.parametrize('model', [FlowSpec, ActionSpec, FactsFile])
-def test_each_number_of_a_file_has_bounds(model: type[Any]) -> None:
+@pytest.mark.parametrize(('model', 'others'), [
+    (FlowSpec, set()), (ActionSpec, set()), (FactsFile, OF_HEALTH)])
+def test_each_number_of_a_file_has_bounds(model: type[Any], others: set[str]) -> None:
     found = [(name, schema) for name, schema in numbers(json_schema(model))
-             if name not in NOT_TIMES]
+             if name not in NOT_TIMES | others]
     assert found
     for name, schema in found:
         assert 'maximum' in schema, name

@@ -9,7 +9,7 @@ import math
 
 from action_lifecycle.documents.errors import DocumentError, TransitionNotAllowed
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.restart import restore as restoring
+from action_lifecycle.flow.files import journaled
 from action_lifecycle.lifecycle.ports import Confirmation
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
@@ -143,7 +143,7 @@ def test_a_flow_that_can_not_be_read_back_keeps_its_resources(
         raise DocumentError([])
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, 'parse_flow', refuse)
+        patch.setattr(journaled, 'parse_flow', refuse)
         process.orchestrator.restore()
     process.submit(flow('b;, resources: [arm]'), 'g')
     clock.run(5.0)

@@ -24,8 +24,8 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcap', 'mcp', 'mujoco', 'openai',
-                'rosbags'}
+NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcap', 'mcap_ros2', 'mcp',
+                'mujoco', 'openai', 'rosbags'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 
@@ -35,8 +35,8 @@ def _imports(folder: str) -> dict[str, Path]:
     for path in (ROOT / folder).rglob('*.py'):
         for name in _names(ast.parse(path.read_text(encoding='utf-8'))):
             found[name.partition('.')[0]] = path
-    own = {path.stem for path in (ROOT / 'tools').glob('*.py')} | {
-        'action_lifecycle', 'fuzz', 'isolation', 'node', 'unit'}  # all but the first: below test/
+    own = {path.stem for place in ('bench', 'tools') for path in (ROOT / place).glob('*.py')} | {
+        'action_lifecycle', 'sample', 'fuzz', 'isolation', 'node', 'unit'}  # the last: below test/
     return {name: path for name, path in found.items()
             if name not in sys.stdlib_module_names | own | NOT_REQUIRED}
 

@@ -460,10 +460,10 @@ def test_time_that_jumps_back_drops_failures() -> None:
 
 
 @pytest.mark.parametrize('health, message', [
-    ('{frozen: 0}', 'more than 0 s'),
+    ('{frozen: 0}', 'more than 0 and at most 3600 s'),
     ('{frozen: {resolution: 0.1}}', "expected 'noise', 'for' or both"),
     ('{frozen: {noise: 0.1, clip: [1, 0]}}', '[1.0, 0.0]: expected [least, greatest]'),
-    ('{frozen: .nan}', 'more than 0 s'),
+    ('{frozen: .nan}', 'more than 0 and at most 3600 s'),
     ('{frozen: {noise: .inf}}', 'finite'),
     ('{rate: {min: 0.5}}', "less than one sample in 1 s; expected a longer 'over'"),
     ('{rate: [5, 2]}', '[5, 2]: expected [min, max] in Hz'),
