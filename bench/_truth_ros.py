@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-One episode over DDS: the cell's node, the bridge and the action node, in one process.
+One episode over DDS: the nodes of the cell and its e-stop, bridge and action node, in one process.
 
 The nodes use topics, services and actions, as on a robot. Only the judge must be in the process of
 the cell, as it reads the state of the physics.
@@ -23,6 +23,7 @@ from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.ros.conversions.basic import to_code
 from action_lifecycle.ros.interfaces.qos import event_qos
 from action_lifecycle.ros.node.executor import make_executor
+from action_lifecycle.sim.estop import EStopNode
 from action_lifecycle.sim.node import CellNode, DRAWN
 from action_lifecycle.world.evidence_messages import evidence_from
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -46,13 +47,14 @@ def run_over_dds(seed: int, number: int) -> Episode:
             for part, value in getattr(config, quantity).items():
                 drawn[f'{quantity}.{part}'] = value
         cell = CellNode(context=context, parameter_overrides=_parameters(drawn))
+        button = EStopNode(context=context)
         bridge = WorldModelBridge(context=context, parameter_overrides=_parameters(
             {'facts_file': str(FACTS), 'use_sim_time': True}))
         lifecycle = ActionLifecycleNode(context=context, parameter_overrides=_parameters(
             {'journal_path': str(Path(folder) / 'journal'), 'use_sim_time': True}))
         asker = rclpy.create_node('truth', context=context)
         executor = make_executor(context=context)
-        nodes = [cell, bridge, lifecycle, asker]
+        nodes = [cell, button, bridge, lifecycle, asker]
         for node in nodes:
             executor.add_node(node)
         judge = Judge(episode, cell.cell)
@@ -79,6 +81,8 @@ def run_over_dds(seed: int, number: int) -> Episode:
         began = float('inf')
         spin(client.server_is_ready, 20.0)
         spin(lambda: bridge._guard.trouble() is None, 20.0)
+        if bridge._guard.trouble() is not None:
+            raise SystemExit(f'the bridge is not ready: {bridge._guard.trouble()}')
         began = cell.cell.time
         sending = client.send_goal_async(ExecuteFlow.Goal(
             flow=FLOW.read_text(), kind='yaml', source=str(FLOW)))

@@ -172,7 +172,7 @@ def run_jobs(jobs: list[tuple[Any, ...]], processes: int) -> Iterator[Episode]:
             yield run_stepped(*job)
     else:
         with multiprocessing.get_context('spawn').Pool(processes) as pool:
-            yield from pool.imap(_run_job, jobs, chunksize=4)
+            yield from pool.imap(_run_job, jobs)
 
 
 def episodes_of(arguments: argparse.Namespace) -> Iterator[Episode]:

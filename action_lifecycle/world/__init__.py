@@ -8,8 +8,9 @@ from .evidence import Evidence, FactValue, TruthValue, Validity
 from .expressions.functions import register_function
 from .expressions.reducers import register_reducer
 from .expressions.value_types import Kind
-from .facts.facts import FactSet, load_facts, parse_facts
+from .facts.facts import FactSet
 from .facts.facts_file import FactsFile
+from .facts.loader import load_facts, parse_facts
 from .model import WorldModel
 from .safety.safety import Safety, SafetyMonitor, SafetyStatus
 from .safety.stop_file import StopFile

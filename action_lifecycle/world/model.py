@@ -26,19 +26,8 @@ from typing import Any, TypeVar
 from .condition import compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, TruthValue
 from .expressions.constant_values import ConditionParameters
-from .facts.checked_source import CheckedSource, connect_checks
-from .facts.fact_state import (
-    AgeSource,
-    ConstantSource,
-    DerivedSource,
-    Source,
-    TfSource,
-    TopicSource,
-    WindowSource,
-)
-from .facts.facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
-from .facts.facts_file import TF_TOPICS
-from .facts.frames import Frames
+from .facts.fact_sources import FactSources
+from .facts.facts import FactSet
 from .watches import Confirm, Judged, Maintain, Observation, UntilKnown, Watch
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
@@ -61,39 +50,10 @@ class WorldModel:
         self.facts = facts
         self.late = late
         self.now = -math.inf
-        self._frames = Frames()
-        self._sources: dict[str, Source] = {}
-        self._by_topic: dict[str, list[TopicSource | CheckedSource]] = {}
-        self._windows: dict[str, list[WindowSource]] = {}
-        self._tf: list[TfSource | CheckedSource] = []
+        self._sources = FactSources(facts)
         self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
         self._numbers = itertools.count()
-        for fact in facts.values():
-            self._sources[fact.name] = self._source(fact)
-        self._checks = connect_checks(facts, self._sources, lambda name: self._part(name, {}))
-
-    def _source(self, fact: Fact) -> Source:
-        if isinstance(fact, ConstantFact):
-            return ConstantSource(fact.name, fact.value, fact.spec.unit)
-        checked = fact.name in self.facts.health
-        if isinstance(fact, DerivedFact):
-            derived = DerivedSource(fact.name, fact.spec.unit, fact.expression,
-                                    [self._part(name, {}) for name in fact.expression.names])
-            return CheckedSource(derived) if checked else derived
-        if isinstance(fact, TfFact):
-            pose = TfSource(fact, self._frames)
-            self._tf.append(CheckedSource(pose) if checked else pose)
-            return self._tf[-1]
-        assert isinstance(fact, TopicFact)
-        kind = (AgeSource if fact.over_time == 'age' else
-                WindowSource if fact.over_time else TopicSource)
-        newest = kind(fact)
-        if isinstance(newest, WindowSource):
-            self._windows.setdefault(fact.topic, []).append(newest)
-        source = CheckedSource(newest) if checked else newest
-        self._by_topic.setdefault(fact.topic, []).append(source)
-        return source
 
     # -- samples and time
 
@@ -110,25 +70,16 @@ class WorldModel:
         else:
             self.advance(received)
         now = self.now
-        for source in self._by_topic.get(topic, ()):
-            source.take(message, now - age)
-        if (topic in TF_TOPICS and self._tf
-                and self._frames.ingest(message, now, static=topic == '/tf_static')):
-            for pose in self._tf:
-                pose.refresh(now)
-        checks = self._checks.get(topic, ()) if self._checks else ()
-        for check in checks:
-            check.settle(now)
-            check.compare(now)
-            check.settle(now)
+        self._sources.take(topic, message, now, age)
         watches = self._watching.get(topic)
         if watches:
             for watch in list(watches):
                 self._judge(watch, now)
-            if checks:
-                self._advance_dues(watches, min(check.changes(now) for check in checks))
-            for window in self._windows.get(topic, ()):
-                self._advance_dues(watches, window.begins(now))
+            due = self._sources.changes(topic, now)
+            for watch in watches:
+                if due < watch.due:
+                    watch.due = due
+                    self._schedule(watch)
 
     def advance(self, now: float) -> None:
         """Make all evaluations due until `now`, each for its due time."""
@@ -158,11 +109,7 @@ class WorldModel:
     def _restart(self, now: float) -> None:
         """Drop all samples, as time jumped back (a simulation was reset)."""
         self.now = now
-        self._frames.clear()
-        for source in self._sources.values():
-            source.clear()
-        for pose in self._tf:
-            pose.refresh(now)
+        self._sources.clear(now)
         self._dues.clear()
         for watch in dict.fromkeys(itertools.chain.from_iterable(self._watching.values())):
             watch.restart(now)
@@ -194,7 +141,7 @@ class WorldModel:
         self.advance(now)
         parameters = ConditionParameters.of(names)
         compiled = compile_over(text, self.facts, parameters)
-        parts = [self._part(name, parameters) for name in compiled.names]
+        parts = [self._sources.part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
         value = compiled.evaluate(values)
         if value is not None:
@@ -270,13 +217,6 @@ class WorldModel:
             if watch.open and watch.due != due:
                 self._schedule(watch)
 
-    def _advance_dues(self, watches: Iterable[Watch], due: float) -> None:
-        """Evaluate watches at `due`, when a check or a window changes without a sample."""
-        for watch in watches:
-            if due < watch.due:
-                watch.due = due
-                self._schedule(watch)
-
     def _schedule(self, watch: Watch) -> None:
         if watch.due != math.inf:
             heapq.heappush(self._dues, (watch.due, next(self._numbers), watch))
@@ -293,11 +233,5 @@ class WorldModel:
                                     for fault in faults)
             expression = compile_condition(condition.expression, self.facts, parameters)
             judged.append(Judged(condition, expression, [
-                self._part(name, parameters) for name in expression.names]))
+                self._sources.part(name, parameters) for name in expression.names]))
         return judged
-
-    def _part(self, name: str, parameters: Mapping[str, Any]) -> Source:
-        if name in parameters:
-            return ConstantSource(name, parameters[name])
-        source = self._sources.get(name)
-        return source or ConstantSource(name, self.facts.constants.values[name])

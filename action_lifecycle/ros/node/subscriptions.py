@@ -66,9 +66,7 @@ class TopicReader:
         self.name = node.resolve_topic_name(need.topic)
         self.trouble = ''
         self._node = node
-        # This node is not spun, so the middleware keeps messages until they are polled: of a
-        # topic with max_rate only the newest one, and the others do not wake this process.
-        self._unspun = node.keep('unspun', lambda: _unspun(node))
+        self._unspun = unspun(node)  # of a topic with max_rate, it keeps only the newest message
         self._owner = self._unspun if need.max_rate else node
         self._class = message_class(need.type)
         self._take = need.take
@@ -189,10 +187,16 @@ class TopicReader:
             self._take(found[0])
 
 
-def _unspun(node: ManagedNode) -> Node:
-    return Node(f'_{node.get_name()}_capped', namespace=node.get_namespace(),
-                context=node.context, use_global_arguments=False, enable_rosout=False,
-                start_parameter_services=False)
+def unspun(node: ManagedNode) -> Node:
+    """
+    Return a node of this process that is not spun; the same one for each call.
+
+    So the middleware keeps its messages until they are polled, and they do not wake this process.
+    """
+    found: Node = node.keep('unspun', lambda: Node(
+        f'_{node.get_name()}_capped', namespace=node.get_namespace(), context=node.context,
+        use_global_arguments=False, enable_rosout=False, start_parameter_services=False))
+    return found
 
 
 class Subscriptions:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
+import statistics
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ class Reducer:
 
     doc: str
     function: Callable[..., Any] | None = None
+    of_floats: Callable[[Sequence[float]], float] | None = None
+    """the same of finite numbers of type float, faster than with numpy"""
     gives: Kind | None = Kind.NUMBER  #: NUMBER or TRUTH; None: the kind of the elements
     takes: frozenset[Kind] = NUMERIC  #: the accepted kinds of values
     elements: bool = True  #: it reduces the elements of a sample
@@ -118,15 +122,19 @@ def reduce_window(name: str, values: Sequence[Any]) -> Any:
         return len(values)
     if not values:
         return None
-    function = REDUCERS[name].function
+    reducer = REDUCERS[name]
+    function = reducer.function
     if function is None:
         return values[-1]
+    if reducer.of_floats is not None and set(map(type, values)) == {float} \
+            and math.isfinite(sum(values)):
+        return reducer.of_floats(values)
     try:
         if not isinstance(values[0], np.ndarray):
             return _number(function(np.asarray(values), 0))
-        if any(value.shape != values[-1].shape for value in values):
+        if len({value.shape for value in values}) > 1:
             return None
-        return function(np.stack(values), 0)
+        return function(np.array(values), 0)
     except Exception:  # of a function that another package registers
         return None
 
@@ -155,7 +163,8 @@ REDUCERS.add('latest', Reducer(
 register_reducer('min', 'the least', gives=None)(np.minimum.reduce)
 register_reducer('max', 'the greatest', gives=None)(np.maximum.reduce)
 register_reducer('mean', 'the arithmetic mean')(np.mean)
-register_reducer('median', 'the median')(_median)
+register_reducer(
+    'median', 'the median', of_floats=lambda values: statistics.median(values) + 0.0)(_median)
 register_reducer('norm', 'the Euclidean length', window=False, without_nan=False)(
     lambda values, axis: np.linalg.norm(values.astype(float)))
 register_reducer('std', 'the standard deviation')(np.std)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .fact_state import Source
-from .health import Check
+from .health import Comparison
 from ..expressions.expression import Expression
 
 
-class Agreement(Check):
+class Agreement(Comparison):
     """
     Fails when two facts differ by more than `within` for `lasting` s; it is a check of both.
 

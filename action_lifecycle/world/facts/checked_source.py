@@ -13,10 +13,11 @@ import math
 from typing import Any
 
 from .agreement import Agreement
-from .fact_state import DerivedSource, Source, TfSource, TopicSource
+from .fact_state import DerivedSource, Source, TfSource
 from .facts import DerivedFact, FactSet
 from .facts_file import FrozenSpec, HealthSpec, RateSpec
 from .health import Check, Frozen, Range, Rate
+from .topic_state import TopicSource
 from ..evidence import FactValue, Validity
 
 
@@ -51,7 +52,6 @@ class CheckedSource(Source):
             return False
         for check in sampled:
             check.sample(latest, self.source.stamp, self.source.value)
-            check.settle(latest)
         return True
 
     def refresh(self, now: float) -> None:
@@ -65,7 +65,6 @@ class CheckedSource(Source):
         if math.isfinite(stamp) and stamp != before:
             for check in self.sampled:
                 check.sample(now, stamp, self.source.read(now, -math.inf, math.inf))
-                check.settle(now)
 
     def note(self, now: float) -> str:
         """Return why the fact is unhealthy; '' if it is healthy."""
@@ -96,9 +95,12 @@ class CheckedSource(Source):
         return self.source.expiry(now)
 
     def changes(self, now: float, max_age: float) -> float:
-        return min(self.source.changes(now, max_age),
-                   *(check.changes(now) for check in self.checks),
-                   *(need.changes(now, 0.0) for need in self.needs), math.inf)
+        found = self.source.changes(now, max_age)
+        for check in self.checks:
+            found = min(found, check.changes(now))
+        for need in self.needs:
+            found = min(found, need.changes(now, 0.0))
+        return found
 
     def clear(self) -> None:
         self.source.clear()

@@ -13,6 +13,7 @@ those of their stamps.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 import math
 from typing import Any
@@ -24,7 +25,7 @@ from .fact_state import Source
 
 
 class Check:
-    """One check of a fact; `settle` is called before and after each sample."""
+    """One check of a fact; `settle` is called before and `update` after each sample."""
 
     def __init__(self, recover: float) -> None:
         self.recover = recover
@@ -42,9 +43,6 @@ class Check:
     def sample(self, now: float, stamp: float, value: Any) -> None:
         """Process a sample that arrives at `now`; `value`: None if it has none."""
 
-    def compare(self, now: float) -> None:
-        """Look at the values of the facts, after a message of one of their topics."""
-
     def clear(self) -> None:
         """Drop all samples and failures."""
         self.until = -math.inf
@@ -54,6 +52,10 @@ class Check:
         if self.failing(now):
             self.reason = self.text(now)
             self.until = now + self.recover
+
+    def update(self, now: float) -> None:
+        """Process that a message of one of the topics of its facts arrived."""
+        self.settle(now)
 
     def failed(self, now: float) -> bool:
         """Whether the check fails, or did so less than `recover` ago."""
@@ -170,7 +172,8 @@ class Rate(Check):
         counts = self._counts
         if now < self._stamps[0] + counts:
             return len(self._stamps)
-        return sum(now < stamp + counts for stamp in self._stamps)
+        gone = bisect_right(self._stamps, now, key=lambda stamp: stamp + counts)
+        return len(self._stamps) - gone
 
     def failing(self, now: float) -> bool:
         if not self._stamps or now < self._begun + self._counts:
@@ -192,11 +195,27 @@ class Rate(Check):
             leaving.append(self._stamps[-self._least])
         if self._most is not None and self._most < len(self._stamps):
             leaving.append(self._stamps[-self._most - 1])
-        times = (stamp + self._counts for stamp in leaving)
-        return min(super().changes(now), *(time if time > now else math.inf for time in times))
+        found = super().changes(now)
+        for stamp in leaving:
+            if now < stamp + self._counts < found:
+                found = stamp + self._counts
+        return found
 
 
-class Range(Check):
+class Comparison(Check):
+    """A check of the values of facts, not of samples."""
+
+    def compare(self, now: float) -> None:
+        """Compare the values at `now`."""
+        raise NotImplementedError
+
+    def update(self, now: float) -> None:
+        self.settle(now)
+        self.compare(now)
+        self.settle(now)
+
+
+class Range(Comparison):
     """Fails when the value of a fact, or an element of it, is out of its bounds."""
 
     def __init__(self, recover: float, source: Source, bounds: Any) -> None:
@@ -221,7 +240,7 @@ class Range(Check):
             if not low <= value <= high:
                 self._outside = self._text('', value, low, high)
             return
-        numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+        numbers = np.asarray(value, dtype=float).ravel()
         bounds = self._bounds
         if len(bounds) not in (1, numbers.size):
             self._outside = f'range: {numbers.size} numbers; expected {len(bounds)}'

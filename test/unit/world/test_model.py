@@ -17,7 +17,7 @@ from action_lifecycle.world import (
     WatchOutcome,
     WorldModel,
 )
-from action_lifecycle.world.expressions.reducers import REDUCERS
+from action_lifecycle.world.expressions.reducers import reduce_window, REDUCERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -212,3 +212,14 @@ def test_the_median_is_that_of_numpy(values: list[float], columns: int) -> None:
     np.testing.assert_array_equal(median(array, None), np.median(array))
     table = np.stack([np.roll(array, shift) for shift in range(columns)], axis=1)
     np.testing.assert_array_equal(median(table, 0), np.median(table, axis=0))
+
+
+@given(st.one_of(
+    st.lists(st.floats(width=64), min_size=1, max_size=9),
+    st.lists(st.one_of(st.floats(), st.booleans(), st.integers(-9, 9)), min_size=1, max_size=9)))
+def test_the_median_of_a_window_is_that_of_numpy(values: list[float]) -> None:
+    with np.errstate(invalid='ignore', over='ignore'):
+        expected = float(np.median(np.array(values)))
+        found = reduce_window('median', values)
+    assert found is None if np.isnan(expected) else found == expected
+    assert found is None or isinstance(found, float) and str(found) != '-0.0'

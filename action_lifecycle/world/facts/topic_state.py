@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The current state of a fact from a topic: its newest sample, its age, or a window of samples."""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+from typing import Any
+
+from .arrays import Absent
+from .fact_state import finite, Source
+from .facts import TopicFact
+from ..expressions.functions import known
+from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
+
+AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
+
+
+class TopicSource(Source):
+    """The newest sample of a topic."""
+
+    __slots__ = ('_elements', '_read', '_stamp_of', 'problem', 'stamp', 'value')
+
+    def __init__(self, fact: TopicFact) -> None:
+        super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
+        self._read = fact.read
+        self._stamp_of = fact.stamp_of
+        self._elements = fact.elements
+        self.clear()
+
+    def clear(self) -> None:
+        self.value: Any = None
+        self.stamp = -math.inf
+        self.problem = ''  #: why the newest sample has no value
+
+    def take(self, message: Any, latest: float) -> bool:
+        """
+        Process a message that was measured at or before `latest`; returns whether it is a sample.
+
+        A message without the fact, or older than the last sample, is ignored.
+        """
+        try:
+            stamp = self._stamp_of(message)
+            if stamp is None or stamp > latest:  # a measurement can't be later than its message
+                stamp = latest
+            if stamp < self.stamp:
+                return False
+            try:
+                value = self._read(message)
+                if self._elements != 'latest':
+                    value = known(reduce_elements(self._elements, value))
+                    if value is None:
+                        self.problem = 'no element is a number'
+                elif value.__class__ is not int:
+                    value = known(value)
+            except Absent:
+                raise
+            except Exception as error:  # not finite, or not reducible
+                value = None
+                self.problem = str(error)
+        except Absent:
+            return False
+        self.stamp = stamp
+        self.value = value
+        self.keep()
+        return True
+
+    def keep(self) -> None:
+        """Keep the sample for a window."""
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        stamp = self.stamp
+        if stamp > after and now < stamp + (max_age or self.max_age):
+            return self.value
+        return None
+
+    def stamp_at(self, now: float) -> float:
+        return self.stamp
+
+    def why_not(self, now: float) -> str:
+        return self.problem if self.value is None else ''
+
+
+class AgeSource(TopicSource):
+    """The time since the last sample."""
+
+    __slots__ = ()
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        return max(0.0, now - self.stamp) if self.stamp > after else None
+
+    def changes(self, now: float, max_age: float) -> float:
+        return now + AGE_STEP
+
+
+class WindowSource(TopicSource):
+    """The samples of a time window, reduced to one value."""
+
+    __slots__ = ('_over_time', '_reduced', '_samples', '_timing', '_window')
+
+    def __init__(self, fact: TopicFact) -> None:
+        self._samples: deque[tuple[float, Any]] = deque()
+        self._window = fact.spec.window
+        self._over_time = fact.over_time
+        self._timing = REDUCERS.find(fact.over_time).timing
+        super().__init__(fact)
+
+    def clear(self) -> None:
+        super().clear()
+        self._samples.clear()
+        self._reduced: tuple[float, float, Any] | None = None  #: now, after and their value
+
+    def keep(self) -> None:
+        self._reduced = None
+        samples = self._samples
+        if self.value is not None or self._timing:
+            samples.append((self.stamp, self.value))
+        while samples and self.stamp >= samples[0][0] + self._window:
+            samples.popleft()
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        stamp = self.stamp
+        if stamp <= after or not (self._timing or now < stamp + (max_age or self.max_age)):
+            return None
+        if self._samples and after < self._samples[0][0]:
+            after = -math.inf  # all samples count
+        reduced = self._reduced
+        if reduced is not None and reduced[0] == now and reduced[1] == after:
+            return reduced[2]
+        value = self._reduce(now, after)
+        self._reduced = now, after, value
+        return value
+
+    def _reduce(self, now: float, after: float) -> Any:
+        window, samples = self._window, self._samples
+        if samples and now < samples[0][0] + window and samples[0][0] > after:
+            values = [value for _, value in samples]
+        else:
+            values = [value for stamp, value in samples
+                      if now < stamp + window and stamp > after]
+        if self._over_time == 'rate':
+            return len(values) / window
+        return finite(reduce_window(self._over_time, values))
+
+    def begins(self, now: float) -> float:
+        """Return when the newest sample leaves the window if it is the only one; else infinity."""
+        samples, window = self._samples, self._window
+        if not samples or (len(samples) > 1 and now < samples[-2][0] + window):
+            return math.inf
+        leaves = samples[-1][0] + window
+        return leaves if leaves > now else math.inf
+
+    def changes(self, now: float, max_age: float) -> float:
+        leaves = (stamp + self._window for stamp, _ in self._samples)
+        return min(super().changes(now, max_age),
+                   next((time for time in leaves if time > now), math.inf))
