@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import BagError
-from .folder import folder_files
+from .folder import folder_files, is_packed, unpacked_file
 from .mcap_file import McapFile
 from .message_types import BagType
 from .sqlite_file import SqliteFile
-from .storage import Channel, Definition, Gap, RawMessage, StorageFile, unzstd
+from .storage import Channel, Definition, Gap, RawMessage, StorageFile, unpacked
 from ..documents.stamps import from_ns
 
 CDR = 'cdr'  #: how messages of ROS 2 are serialized; recorders may add others
@@ -60,7 +60,6 @@ class Bag:
         self._own_notes: list[str] = []
         self._own_gaps: list[Gap] = []
         self._malformed: dict[str, int] = {}
-        self._packed = False  #: whether each message is compressed by itself
         try:
             self._files = self._open()
         except BaseException:
@@ -144,7 +143,7 @@ class Bag:
                 streams.append(_numbered(file.messages(wanted), index, wanted, types))
         for _, _, channel, kind, raw in heapq.merge(*streams, key=lambda entry: entry[:2]):
             try:
-                message = kind.read(unzstd(raw.data) if self._packed else raw.data)
+                message = kind.read(unpacked(raw.data))
             except ValueError:
                 self._malformed[channel.topic] = self._malformed.get(channel.topic, 0) + 1
                 self._own_gaps.append(Gap(raw.log_time, raw.log_time))
@@ -153,9 +152,10 @@ class Bag:
 
     def _open(self) -> list[StorageFile]:
         if self.path.is_dir():
-            paths, self._packed = folder_files(self.path, self._own_notes, self._stack)
+            paths = folder_files(self.path, self._own_notes, self._stack)
         elif self.path.exists():
-            paths = [self.path]
+            paths = [unpacked_file(self.path, self._own_notes, self._stack)
+                     if is_packed(self.path) else self.path]
         else:
             raise BagError(f'{self.path}: no such file or folder')
         files: list[StorageFile] = []
@@ -189,6 +189,8 @@ def read_bag(path: str | Path) -> Bag:
     """
     Open a bag: an MCAP file, a .db3 file, or the folder of a recording; a context manager.
 
+    A file may be compressed as a whole (.mcap.zstd, .db3.zstd).
+
     Raises BagError with the file and the reason if there is nothing that can be read.
     """
     return Bag(path)
@@ -199,7 +201,8 @@ def _open_file(path: Path) -> StorageFile:
         return McapFile(path)
     if path.suffix == '.db3':
         return SqliteFile(path)
-    raise BagError(f'{path}: not a bag: expected .mcap, .db3 or a folder with metadata.yaml')
+    raise BagError(f'{path}: not a bag: expected .mcap, .db3 (also with .zstd after it), or a '
+                   'folder of them')
 
 
 def _numbered(

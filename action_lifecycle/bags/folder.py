@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the files of a recording of rosbag2: a folder with metadata.yaml."""
+"""Finds the files of a recording of rosbag2, and unpacks those compressed as a whole."""
 
 from __future__ import annotations
 
@@ -16,27 +16,33 @@ from ..documents.errors import DocumentError
 from ..documents.yaml_document import read_document
 
 _METADATA_LIMIT = 16 << 20
+_HEADER = 18  #: bytes; the largest header of a zstd frame
 _PART = 1 << 20  #: bytes that are unpacked at once
 _SUFFIXES = ('.mcap', '.db3')
+_PACKED = tuple(f'{suffix}.zstd' for suffix in _SUFFIXES)  #: compression mode FILE of rosbag2
 
 
 def folder_files(
     folder: Path, notes: list[str], stack: ExitStack
-) -> tuple[list[Path], bool]:
+) -> list[Path]:
     """
-    Return the files of a recording in their order, and whether each message is compressed (zstd).
+    Return the files of a recording in their order.
 
     Without metadata.yaml (a recorder that crashed), all bags of the folder; `notes` says so. Files
     compressed as a whole are unpacked into a folder that `stack` removes.
     """
     metadata = folder / 'metadata.yaml'
     if not metadata.exists():
-        found = sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+        found = sorted(path for path in folder.iterdir() if path.name.endswith(
+            (*_SUFFIXES, *_PACKED)))
+        # A recorder removes a file when its compressed one is complete.
+        found = [path for path in found
+                 if not (is_packed(path) and path.with_suffix('') in found)]
         if not found:
             raise BagError(f'{folder}: not a bag: no metadata.yaml, and no .mcap or .db3 file')
         notes.append(f'{folder}: no metadata.yaml (the recorder has not ended); its '
                      f'{len(found)} files are read')
-        return found, False
+        return [unpacked_file(path, notes, stack) if is_packed(path) else path for path in found]
     information = _information(metadata)
     names = information.get('relative_file_paths')
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -50,10 +56,32 @@ def folder_files(
     for path in paths:
         if not path.is_file():
             raise BagError(f'{path}: named in metadata.yaml, but not there')
-    if mode == 'file':
-        into = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='bag_')))
-        return [_unpacked(path, into) for path in paths], False
-    return paths, mode == 'message'
+    return [unpacked_file(path, notes, stack) for path in paths] if mode == 'file' else paths
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a bag file is compressed as a whole."""
+    return path.name.endswith(_PACKED)
+
+
+def unpacked_file(path: Path, notes: list[str], stack: ExitStack) -> Path:
+    """
+    Return the unpacked copy of a file, in a folder that `stack` removes.
+
+    `notes` says if the file is cut off, so that the copy is not complete.
+    """
+    target = _unpacked(path, Path(stack.enter_context(
+        tempfile.TemporaryDirectory(prefix='bag_'))))
+    zstandard = library('zstandard')
+    try:
+        with path.open('rb') as file:
+            size = zstandard.frame_content_size(file.read(_HEADER))
+    except zstandard.ZstdError as error:
+        raise BagError(f'{path}: not a readable zstd file: {error}') from error
+    if size > target.stat().st_size:
+        notes.append(f'{path}: damaged: cut off; {target.stat().st_size} of {size} bytes are '
+                     'unpacked')
+    return target
 
 
 def _information(metadata: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from .errors import library
 
 RESET = 10 ** 9  #: ns; recorders may write messages in another order by less
 MESSAGE_LIMIT = 1 << 30  #: bytes of one message, or of one chunk when unpacked
+_ZSTD = b'\x28\xb5\x2f\xfd'  # how a frame of zstd begins; no serialized message does
 _LATCHED = re.compile(r'durability:\s*(1|transient_local)\b')
 
 
@@ -88,8 +89,10 @@ def is_latched(qos_profiles: object) -> bool:
     return bool(_LATCHED.search(str(qos_profiles)))
 
 
-def unzstd(data: bytes) -> bytes:
-    """Return a message that is compressed by itself; raises ValueError."""
+def unpacked(data: bytes) -> bytes:
+    """Return a message, unpacked if it is compressed by itself (zstd); raises ValueError."""
+    if not data.startswith(_ZSTD):
+        return data
     zstandard = library('zstandard')
     try:
         size = zstandard.frame_content_size(data)

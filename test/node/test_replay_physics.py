@@ -79,7 +79,6 @@ def run_cell(path: Path) -> tuple[str, list[Recorded], list[float]]:
     return facts, recorded, truth
 
 
-@pytest.mark.long
 def test_a_changed_threshold_differs_where_the_gap_is_between_both(tmp_path: Path) -> None:
     facts, recorded, truth = run_cell(tmp_path / 'run.mcap')
     assert min(abs(gap - limit) for gap in truth for limit in (BEFORE, AFTER)) > 0.001

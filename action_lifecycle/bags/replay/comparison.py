@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares a confirmation that was judged again with the recorded one."""
+"""Compares what was judged again with what was recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from .recorded import Recorded
+from .recorded import MAINTAIN, Recorded, VIOLATED
 from ...lifecycle.ports import Condition, Evidence
 from ...lifecycle.text_format import fact_in_words
 
@@ -23,12 +23,14 @@ class Status(Enum):
     CONFIRMED = 'newly confirmed'
     REFUTED = 'newly refuted'  #: was confirmed
     OTHER = 'another verdict'  #: neither of the two is confirmed
+    VIOLATED = 'newly violated'  #: what a motion had to maintain
+    MAINTAINED = 'newly maintained'
     NOT_COMPARABLE = 'not comparable'
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A recorded confirmation and how it was judged again; `reason`: why it was not."""
+    """What was recorded and how it was judged again; `reason`: why it was not."""
 
     recorded: Recorded
     conditions: Sequence[Condition]
@@ -46,6 +48,8 @@ class Comparison:
             return Status.NOT_COMPARABLE
         if self.verdict == before:
             return Status.VALUES if self.differences else Status.SAME
+        if self.recorded.kind == MAINTAIN:
+            return Status.VIOLATED if self.verdict == VIOLATED else Status.MAINTAINED
         if self.verdict == 'confirmed':
             return Status.CONFIRMED
         return Status.REFUTED if before == 'confirmed' else Status.OTHER
@@ -53,14 +57,15 @@ class Comparison:
     @property
     def differs(self) -> bool:
         """Whether the verdict is another one."""
-        return self.status in (Status.CONFIRMED, Status.REFUTED, Status.OTHER)
+        return self.status not in (Status.SAME, Status.VALUES, Status.NOT_COMPARABLE)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-compatible data."""
         recorded = self.recorded
         return {
             'flow_id': recorded.flow_id, 'action_id': recorded.action_id,
-            'attempt': recorded.attempt, 'source': recorded.source, 'started': recorded.started,
+            'attempt': recorded.attempt, 'kind': recorded.kind, 'source': recorded.source,
+            'started': recorded.started,
             'status': self.status.value, 'reason': self.reason,
             'conditions': [vars(condition) for condition in self.conditions],
             'recorded': {'verdict': recorded.verdict, 'ended': recorded.ended,

@@ -1,40 +1,42 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conditions of a flow file for recorded confirmations of its actions."""
+"""The conditions of a flow file for what was recorded of its actions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 import json
 from pathlib import Path
-import re
 from typing import Any
 
+from .journaled import JournaledRuns
 from .judge import Question
-from .recorded import Recorded
+from .nested_actions import action_spec
+from .recorded import CONFIRM, MAINTAIN, Recorded, REQUIRE
 from ...documents.errors import LifecycleError
-from ...documents.suggestions import nearest
 from ...documents.templates.template import has_template
 from ...flow.files.flow import Flow
 from ...flow.files.loader import load_flow
+from ...lifecycle.flow_ids import root_of
 from ...lifecycle.ports import conditions_of
-from ...lifecycle.spec import ActionSpec
-
-_ATTEMPT = re.compile(r'\.\d+\Z')
 
 
 class FlowConditions:
     """
-    Returns the conditions that a flow file has for a recorded confirmation.
+    Returns the conditions that a flow file has for what was recorded.
 
     `given`: values of the flow's parameters; others are those that were recorded, else their
-    defaults. Raises DocumentError if the file is not valid.
+    defaults. `runs`: the journal, which has more of them. Raises DocumentError if the file is not
+    valid.
     """
 
-    def __init__(self, path: str | Path, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: str | Path, given: Mapping[str, Any], runs: JournaledRuns | None = None
+    ) -> None:
         self._path = path
         self._given = dict(given)
+        self._runs = runs
         self._flows: dict[str, Flow] = {}
         self._declared: set[str] = set()
         try:
@@ -51,19 +53,19 @@ class FlowConditions:
 
     def __call__(self, recorded: Recorded) -> Question:
         """Return conditions and parameters; raises LifecycleError if the flow has none."""
-        flow = self._flow({**{name: value for name, value in recorded.parameters.items()
+        values = recorded.parameters if self._runs is None else {
+            **recorded.parameters, **self._runs.parameters.get(root_of(recorded.flow_id), {})}
+        flow = self._flow({**{name: value for name, value in values.items()
                               if name in self._declared}, **self._given})
-        spec = _action(flow, action_path(recorded))
-        name = recorded.conditions[0].name if recorded.conditions else 'confirm'
-        specs = getattr(spec, name, None) if name in ('confirm', 'require') else None
-        if specs is None:
-            raise LifecycleError(f"conditions '{name}' are not those of an action of a flow")
-        if not specs:
-            raise LifecycleError(f"the action has no conditions '{name}' in this flow")
-        conditions = conditions_of(specs, name)
+        spec, kind = action_spec(flow, recorded, self._runs), recorded.kind
+        if kind not in (CONFIRM, REQUIRE, MAINTAIN):
+            raise LifecycleError(f"conditions '{kind}' are not those of an action of a flow")
+        conditions = conditions_of(getattr(spec, kind), kind)
+        if not conditions:
+            raise LifecycleError(f"the action has no conditions '{kind}' in this flow")
         if any(has_template(condition.expression) for condition in conditions):
             raise LifecycleError('the condition is filled in from facts or results when the '
-                                 'action starts')
+                                 'action starts, and they are not recorded: give --journal FILE')
         return Question(conditions, {**recorded.parameters, **spec.parameters, **self._given})
 
     def _flow(self, values: Mapping[str, Any]) -> Flow:
@@ -71,20 +73,3 @@ class FlowConditions:
         if key not in self._flows:
             self._flows[key] = load_flow(self._path, **values)
         return self._flows[key]
-
-
-def action_path(recorded: Recorded) -> str:
-    """
-    Return the name of an action in its outermost flow, such as fetch/grip.
-
-    The nested flow of action `fetch` of flow F is `F/fetch`; of its second attempt, `F/fetch.2`.
-    """
-    nested = recorded.flow_id.split('/')[1:]
-    return '/'.join([*(_ATTEMPT.sub('', part) for part in nested), recorded.action_id])
-
-
-def _action(flow: Flow, path: str) -> ActionSpec:
-    specs = dict(flow.named_actions())
-    if path not in specs:
-        raise LifecycleError(f"flow '{flow.name}' has no action '{path}'" + nearest(path, specs))
-    return specs[path]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Judges recorded confirmations again: the messages of a bag go into a world model as they arrived.
+Judges what was recorded again: the messages of a bag go into a world model as they arrived.
 
 The bag is read once, also for many confirmations. Nothing is late: every due evaluation is made at
 its time with the samples that arrived before it.
@@ -10,31 +10,28 @@ its time with the samples that arrived before it.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import functools
-import math
 from typing import Any, NamedTuple
 
+from .agenda import Agenda
+from .clock import CLOCK, SIMULATED, SimulatedTime
 from .comparison import Comparison, evidence_differences
-from .recorded import Recorded
+from .recorded import MAINTAIN, MAINTAINED, Recorded, VIOLATED
 from .topic_names import TopicNames
 from ..bag import Bag
-from ..storage import Gap
 from ...documents.errors import LifecycleError
 from ...documents.stamps import from_ns, to_seconds
 from ...lifecycle.ports import Condition
-from ...world.condition import WatchResult
+from ...world.condition import WatchOutcome, WatchResult
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import TF_TOPICS
-from ...world.model import JUMP, WorldModel
+from ...world.model import WorldModel
+from ...world.watches import Watch
 
-CLOCK = '/clock'
-SIMULATED = 1e8  #: s; smaller ROS times are simulated
 NOT_UNIQUE = ('the simulated time jumps back in the bag (a reset): times in it are not unique; '
               'split the bag there')
+GRACE = 0.1  #: s after a violation, since recorders may have received its sample later
 TOLERANCE = 0.005  #: s between the arrival at the bridge and at the recorder
 
 
@@ -50,10 +47,11 @@ def replay(
     question: Callable[[Recorded], Question] | None = None, tolerance: float = TOLERANCE,
 ) -> list[Comparison]:
     """
-    Judge confirmations with the messages of a bag; returns them in order of their start.
+    Judge what was recorded with the messages of a bag; returns it in order of its start.
 
     `question` returns other conditions than the recorded ones; if it raises a LifecycleError, the
-    confirmation is not comparable. `tolerance`: see `evidence_differences`.
+    confirmation is not comparable. Motions that had, and have, nothing to maintain are left out.
+    `tolerance`: see `evidence_differences`.
     """
     run = _Run(bag, facts, names, question or _as_recorded, tolerance)
     return run.compare(sorted(recorded, key=lambda entry: entry.started))
@@ -76,34 +74,55 @@ class _Run:
         self._names = names
         self._question = question
         self._tolerance = tolerance
+        self._agenda = Agenda(self._model)
         self._answers: dict[int, Comparison] = {}
-        self._clock = array('d'), array('d')  # log times and simulated times of /clock
+        self._simulated: SimulatedTime | None = None  #: if the times of the facts are simulated
 
     def compare(self, recorded: Sequence[Recorded]) -> list[Comparison]:
         span = self._bag.span() or (0.0, 0.0)
-        simulated = any(entry.started < SIMULATED for entry in recorded) \
-            and span[0] >= SIMULATED and CLOCK in self._bag.topics
-        if simulated:
-            span = self._clock_span()
-        waiting: deque[tuple[int, Recorded, Question]] = deque()
+        if any(entry.started < SIMULATED for entry in recorded) \
+                and span[0] >= SIMULATED and CLOCK in self._bag.topics:
+            self._simulated = SimulatedTime(self._bag)
+            span = self._simulated.span() or (0.0, 0.0)
+        asked = {index: question for index, entry in enumerate(recorded)
+                 for question in [self._asked(entry)] if question is not None}
         topics: set[str] = set()
-        for index, entry in enumerate(recorded):
-            reason, question, needs = self._examine(entry, span)
+        for index, question in asked.items():
+            entry = recorded[index]
+            if isinstance(question, str):
+                self._answers[index] = Comparison(entry, entry.conditions, reason=question)
+                continue
+            reason, needs = self._examine(entry, question, span)
             if reason:
                 self._answers[index] = Comparison(entry, question.conditions, reason=reason)
-            else:
-                waiting.append((index, entry, question))
-                topics |= needs
+                continue
+            topics |= needs
+            self._agenda.add(entry.started, functools.partial(
+                self._maintain if entry.kind == MAINTAIN else self._confirm,
+                index, entry, question))
         last = span[1]
-        for topic, message, arrival, age in self._messages(topics, simulated):
-            self._open(waiting, arrival)
+        for topic, message, arrival, age in self._messages(topics):
+            self._agenda.proceed(arrival)
             for name in self._named.get(topic, ()):
                 self._model.ingest(name, message, arrival, age)
-        self._open(waiting, last)
+        self._agenda.proceed(last)
         self._model.advance(max(last, self._model.now))
         return [self._with_gaps(self._answers.get(index) or Comparison(
-            entry, self._question(entry).conditions, reason='the bag ends before the verdict'))
-            for index, entry in enumerate(recorded)]
+            recorded[index], question.conditions if isinstance(question, Question) else (),
+            reason='the bag ends before '
+            + ('the motion' if recorded[index].kind == MAINTAIN else 'the verdict')))
+            for index, question in asked.items()]
+
+    def _asked(self, entry: Recorded) -> Question | str | None:
+        """Return what to judge, or why it can't be judged; None: nothing was or is asked."""
+        if entry.fault:
+            return entry.fault
+        try:
+            question = self._question(entry)
+        except LifecycleError as error:
+            return ' '.join(str(error).split()) \
+                if entry.conditions or entry.kind != MAINTAIN else None
+        return question if question.conditions or entry.conditions else None
 
     @functools.cached_property
     def _named(self) -> dict[str, list[str]]:
@@ -114,54 +133,88 @@ class _Run:
         return found
 
     def _examine(
-        self, entry: Recorded, span: tuple[float, float]
-    ) -> tuple[str, Question, set[str]]:
-        """Return why a confirmation can't be judged ('' if it can), and what to judge."""
-        question = Question(entry.conditions, entry.parameters)
+        self, entry: Recorded, question: Question, span: tuple[float, float]
+    ) -> tuple[str, set[str]]:
+        """Return why it can't be judged ('' if it can), and the topics that it needs."""
         try:
-            question = self._question(entry)
             needs = self._model.topics(question.conditions, question.parameters)
         except LifecycleError as error:
-            return ' '.join(str(error).split()), question, set()
+            return ' '.join(str(error).split()), set()
         resolved = {self._names.resolve(topic): topic for topic in needs}
         known = self._bag.topics
         for topic, name in resolved.items():
             if topic not in known:
                 if name != TF_TOPICS[1]:
-                    return f"topic '{topic}' is not in the bag", question, set()
+                    return f"topic '{topic}' is not in the bag", set()
             elif known[topic].type != self._types[name]:
                 return (f"topic '{topic}' carries {known[topic].type}; the facts file says "
-                        f'{self._types[name]}'), question, set()
-        if self._jumps_back:
-            return NOT_UNIQUE, question, set()
+                        f'{self._types[name]}'), set()
+        if self._simulated is not None and self._simulated.jumps_back():
+            return NOT_UNIQUE, set()
         begin = min(entry.started, entry.after or entry.started)
         if span[0] > begin:
-            return (f'the bag begins {span[0] - begin:.3g} s after the samples that count',
-                    question, set())
+            return f'the bag begins {span[0] - begin:.3g} s after the samples that count', set()
         if span[1] < entry.started:
-            return 'the bag ends before the confirmation began', question, set()
-        return '', question, set(resolved)
+            return 'the bag ends before ' + (
+                'the motion' if entry.kind == MAINTAIN else 'the confirmation began'), set()
+        return '', set(resolved)
 
-    def _open(self, waiting: deque[tuple[int, Recorded, Question]], now: float) -> None:
-        """Begin the confirmations that started before `now`."""
-        while waiting and waiting[0][1].started < now:
-            index, entry, question = waiting.popleft()
-            try:
-                self._model.confirm(
-                    question.conditions, entry.started,
-                    functools.partial(self._judged, index, entry, question),
-                    after=entry.after or -1.0, names=question.parameters)
-            except LifecycleError as error:
-                self._answers[index] = Comparison(
-                    entry, question.conditions, reason=' '.join(str(error).split()))
+    def _confirm(self, index: int, entry: Recorded, question: Question) -> None:
+        """Begin a confirmation."""
+        try:
+            self._model.confirm(
+                question.conditions, entry.started, lambda result: self._judged(
+                    index, entry, question, result.outcome.name.lower(), result),
+                after=entry.after or -1.0, names=question.parameters)
+        except LifecycleError as error:
+            self._refused(index, entry, question, error)
+
+    def _maintain(self, index: int, entry: Recorded, question: Question) -> None:
+        """Watch the conditions of a motion as the bridge does: first until they are known."""
+        end = entry.ended + (GRACE if entry.verdict == VIOLATED else 0.0)
+        watches: list[Watch] = []
+
+        def known(result: WatchResult) -> None:
+            self._agenda.add(result.stamp, lambda: None if index in self._answers else
+                             watches.append(self._model.maintain(
+                                 question.conditions, result.stamp, violated,
+                                 names=question.parameters)))
+
+        def violated(result: WatchResult) -> None:
+            self._judged(index, entry, question, VIOLATED, result)
+
+        def ended() -> None:
+            if index not in self._answers:
+                watches[-1].cancel()
+                self._judged(index, entry, question, MAINTAINED, WatchResult(
+                    WatchOutcome.JUDGED, watches[-1].evidence(end), end))
+
+        try:
+            watches.append(self._model.until_known(
+                question.conditions, entry.started, known, names=question.parameters))
+        except LifecycleError as error:
+            self._refused(index, entry, question, error)
+        else:
+            self._agenda.add(end, ended)
+
+    def _refused(
+        self, index: int, entry: Recorded, question: Question, error: LifecycleError
+    ) -> None:
+        self._answers[index] = Comparison(
+            entry, question.conditions, reason=' '.join(str(error).split()))
 
     def _judged(
-        self, index: int, entry: Recorded, question: Question, result: WatchResult
+        self, index: int, entry: Recorded, question: Question, verdict: str, result: WatchResult
     ) -> None:
         evidence = [found.as_dict() for found in result.evidence]
-        same = list(question.conditions) == list(entry.conditions)
+        reason = ''
+        if verdict == VIOLATED and entry.stopped_by:
+            reason = (f'violated {entry.ended - result.stamp:.3g} s before the end of a motion '
+                      f'that was stopped ({entry.stopped_by}); since when is not recorded')
+        same = list(question.conditions) == list(entry.conditions) \
+            and bool(entry.evidence) and verdict != MAINTAINED
         self._answers[index] = Comparison(
-            entry, question.conditions, result.outcome.name.lower(), result.stamp, evidence, '',
+            entry, question.conditions, verdict, result.stamp, evidence, reason,
             tuple(evidence_differences(entry.evidence, evidence, self._tolerance))
             if same else ())
 
@@ -172,16 +225,18 @@ class _Run:
             return Comparison(entry, answer.conditions, reason=NOT_UNIQUE)
         first = min(entry.started, entry.after or entry.started)
         last = max(entry.ended, answer.ended)
-        for start, end in map(self._time_of, self._bag.gaps):
+        for gap in self._bag.gaps:
+            start, end = (from_ns(gap.start), from_ns(gap.end)) if self._simulated is None \
+                else self._simulated.of_gap(gap)
             if start <= last and end >= first and not answer.reason:
-                return Comparison(entry, answer.conditions, reason='the bag is damaged in the '
-                                  'time of the confirmation')
+                what = 'motion' if entry.kind == MAINTAIN else 'confirmation'
+                return Comparison(entry, answer.conditions,
+                                  reason=f'the bag is damaged in the time of the {what}')
         return answer
 
-    def _messages(
-        self, topics: set[str], simulated: bool
-    ) -> Iterator[tuple[str, Any, float, float]]:
+    def _messages(self, topics: set[str]) -> Iterator[tuple[str, Any, float, float]]:
         """Yield (topic, message, arrival, age); arrivals are simulated time if that is used."""
+        simulated = self._simulated is not None
         wanted = {*topics, CLOCK} if simulated else topics
         now = None
         for entry in self._bag.messages(wanted):
@@ -191,25 +246,3 @@ class _Run:
                 yield entry.topic, entry.message, entry.log_time, entry.age
             elif now is not None:
                 yield entry.topic, entry.message, now, 0.0
-
-    def _time_of(self, gap: Gap) -> tuple[float, float]:
-        """Return start and end (s) of a gap, in simulated time if that is used."""
-        start, end = from_ns(gap.start), from_ns(gap.end)
-        logged, simulated = self._clock
-        if not logged:
-            return start, end
-        before, after = bisect_left(logged, start), bisect_right(logged, end)
-        return (simulated[before - 1] if before else -math.inf,
-                simulated[after] if after < len(simulated) else math.inf)
-
-    def _clock_span(self) -> tuple[float, float]:
-        logged, simulated = self._clock
-        for entry in self._bag.messages([CLOCK]):
-            logged.append(entry.log_time)
-            simulated.append(to_seconds(entry.message.clock))
-        return (min(simulated), max(simulated)) if simulated else (0.0, 0.0)
-
-    @functools.cached_property
-    def _jumps_back(self) -> bool:
-        simulated = self._clock[1]
-        return any(later < sooner - JUMP for sooner, later in zip(simulated, simulated[1:]))

@@ -1,7 +1,11 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Confirmations as they were recorded: by the topic of the bridge, or in evidence traces."""
+"""
+What the sensors were asked in a run, and what they said.
+
+This is read from the topic of the bridge or from evidence traces; see `journaled` for journals.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from ...documents.errors import LifecycleError
 from ...documents.json_text import read_object
 from ...documents.stamps import to_seconds
 from ...lifecycle.ports import Condition, Evidence
+from ...traces.contents import Confirmed, TraceKey
 from ...traces.reader import TraceReader
 from ...world.condition import WatchOutcome
 from ...world.evidence_messages import evidence_from
@@ -24,9 +29,17 @@ TYPE = 'action_lifecycle_msgs/msg/Confirmation'
 TOPIC = 'confirmations'  #: last part of the topic's name; before it is the name of the bridge
 
 
+CONFIRM, REQUIRE, MAINTAIN = 'confirm', 'require', 'maintain'
+VIOLATED, MAINTAINED = 'violated', 'maintained'
+
+
 @dataclass(frozen=True)
 class Recorded:
-    """A confirmation that has ended; times in s of ROS time."""
+    """
+    A confirmation, or the conditions that a motion had to maintain; times in s of ROS time.
+
+    Of a motion, `started` and `ended` are its begin and its end, or the violation.
+    """
 
     flow_id: str
     action_id: str
@@ -35,10 +48,13 @@ class Recorded:
     ended: float
     after: float  #: only samples with a later stamp counted; 0: all
     conditions: Sequence[Condition]
-    verdict: str  #: confirmed, refuted, timed_out or stale
+    verdict: str  #: confirmed, refuted, timed_out or stale; violated or maintained
     evidence: Sequence[Evidence] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    source: str = 'topic'  #: topic or traces
+    source: str = 'topic'  #: topic, traces or journal
+    kind: str = CONFIRM  #: confirm, require or maintain
+    fault: str = ''  #: why it can't be judged
+    stopped_by: str = ''  #: why the motion was stopped, if not by a violation
 
     @property
     def name(self) -> str:
@@ -65,13 +81,13 @@ def recorded_in_bag(bag: Bag, topic: str) -> list[Recorded]:
 
 
 def _from_message(message: Any) -> Recorded:
+    conditions = [Condition(entry.name or 'condition', entry.expression, entry.hold, entry.within,
+                            entry.max_age) for entry in message.conditions]
     return Recorded(
         message.flow_id, message.action_id, message.attempt, to_seconds(message.started),
-        to_seconds(message.stamp), to_seconds(message.after),
-        [Condition(entry.name or 'condition', entry.expression, entry.hold, entry.within,
-                   entry.max_age) for entry in message.conditions],
+        to_seconds(message.stamp), to_seconds(message.after), conditions,
         _verdict(message.verdict), [evidence_from(entry) for entry in message.evidence],
-        read_object(message.parameters_json, 'parameters_json'))
+        read_object(message.parameters_json, 'parameters_json'), kind=_kind(conditions))
 
 
 def _verdict(number: int) -> str:
@@ -81,11 +97,20 @@ def _verdict(number: int) -> str:
         raise LifecycleError(f'verdict {number}: expected 1 to 4') from None
 
 
+def _kind(conditions: Sequence[Condition]) -> str:
+    return conditions[0].name if conditions else CONFIRM
+
+
 def recorded_in_traces(path: Path) -> Iterator[Recorded]:
     """Yield the confirmations of a file of evidence traces; raises TraceError."""
     with TraceReader(path) as reader:
         for trace in reader.traces():
             for entry in trace.confirmations:
-                yield Recorded(
-                    *trace.key, entry.started, entry.ended, max(0.0, entry.after),
-                    entry.conditions, entry.verdict, entry.evidence, entry.parameters, 'traces')
+                yield from_trace(trace.key, entry)
+
+
+def from_trace(key: TraceKey, entry: Confirmed) -> Recorded:
+    """Return a confirmation of a trace."""
+    return Recorded(
+        *key, entry.started, entry.ended, max(0.0, entry.after), entry.conditions, entry.verdict,
+        entry.evidence, entry.parameters, 'traces', _kind(entry.conditions))

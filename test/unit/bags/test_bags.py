@@ -48,8 +48,9 @@ def test_all_formats_give_the_same(name: str, tmp_path: Path) -> None:
         assert next(bag.messages(['/gap'])).message.state == 'closed'
 
 
-def test_a_folder_without_metadata_is_read_with_a_note(tmp_path: Path) -> None:
-    path = FORMATS['folder, mcap'](tmp_path / 'run', ROWS)
+@pytest.mark.parametrize('name', ['folder, sqlite3', 'folder, mcap', 'compressed messages'])
+def test_a_folder_without_metadata_is_read_with_a_note(name: str, tmp_path: Path) -> None:
+    path = FORMATS[name](tmp_path / 'run', ROWS)
     (path / 'metadata.yaml').unlink()
     found, notes = read(path)
     assert len(found) == len(ROWS) and 'no metadata.yaml' in notes[0]

@@ -10,14 +10,16 @@ import csv
 import json
 from pathlib import Path
 import re
+import shutil
 import subprocess
 import sys
 from typing import Any
 
-from action_lifecycle.bags import read_bag
+from action_lifecycle.bags import BagWriter, read_bag
 from action_lifecycle.bags.field_kinds import BagFieldKinds
 from action_lifecycle.bags.replay import recorded_in_bag, recorded_in_traces, replay, TopicNames
 from action_lifecycle.cli import main
+from action_lifecycle.documents.stamps import from_ns
 from action_lifecycle.journal import JournalReader, verify_journal
 from action_lifecycle.traces import trace_path, TraceKey, TraceReader
 from action_lifecycle.world import load_facts, WatchOutcome
@@ -208,6 +210,43 @@ def test_replay_repeats_all_verdicts_and_follows_a_changed_flow(
     found = json.loads(capsys.readouterr().out)['confirmations']
     assert {one['status'] for one in found} == {'newly refuted'}
     assert all('gap > 0.06' in one['conditions'][0]['expression'] for one in found)
+
+
+def test_replay_by_the_journal_repeats_confirmations_and_what_was_maintained(
+    sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bags = [str(without_confirmations(path, tmp_path / path.name))
+            for path in sorted((sample / 'bags').glob('*.mcap'))[:3]]
+    alone = shutil.copy(sample / 'cell.journal', tmp_path)  # no traces beside it
+    flow = sample / 'pick_and_place.yaml'
+    for journal in (sample / 'cell.journal', alone):
+        arguments = ['replay', '--facts', str(sample / 'facts.yaml'), '--journal', str(journal)]
+        assert main([*arguments, '--flow', str(flow), *bags]) == 0
+        shown = capsys.readouterr().out
+        confirmations, _, _, motions, *_ = shown.split()
+        total = int(confirmations) + int(motions)
+        assert shown == f'{confirmations} confirmations and {motions} motions: {total} same\n'
+        assert int(confirmations) > 30 and int(motions) > 10
+    changed = tmp_path / 'flow.yaml'  # more than the gripper opens
+    changed.write_text(flow.read_text().replace('maintain: gap > 0.01', 'maintain: gap > 0.09'))
+    assert main([*arguments, '--flow', str(changed), '--json', *bags]) == 1
+    found = json.loads(capsys.readouterr().out)['confirmations']
+    assert {(one['kind'], one['status']) for one in found} == {('maintain', 'newly violated')}
+    assert {one['action_id'].split('_')[0] for one in found} == {'place'}
+    assert all(one['replayed']['evidence'][0]['facts'][0]['numbers'][0] < 0.09 for one in found)
+
+
+def without_confirmations(path: Path, target: Path) -> Path:
+    """Write a bag again as a recorder that was not told of the confirmations."""
+    with read_bag(path) as bag, BagWriter(target) as again:
+        file, = bag._files
+        for channel in file.channels.values():
+            if channel.topic != CONFIRMATIONS:
+                again.add_topic(channel.topic, channel.type, channel.definition.text)
+        for raw in file.messages([number for number, channel in file.channels.items()
+                                  if channel.topic != CONFIRMATIONS]):
+            again.write(file.channels[raw.channel].topic, raw.data, from_ns(raw.log_time))
+    return target
 
 
 def test_replay_takes_the_confirmations_from_traces(sample: Path) -> None:
