@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 import contextlib
-import fcntl
 from functools import partial
 import logging
 import os
-import socket
 import sqlite3
 import threading
 
@@ -30,10 +28,9 @@ from .sqlite.barrier import BarrierThread
 from .sqlite.files import JournalFiles
 from .sqlite.schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
 from .sqlite.wal_checkpoint import CheckpointThread
+from .trace_removal import TraceRemoval
 from ..documents.durable_file import sync_folder
-from ..documents.errors import LifecycleError
-from ..traces.contents import trace_path
-from ..traces.store import remove_traces
+from ..documents.file_lock import take_lock
 
 BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
@@ -69,7 +66,8 @@ class Journal(JournalReader):
         self._since_checkpoint = 0
         path = os.path.realpath(path)
         with contextlib.ExitStack() as undo, journal_errors(path):
-            undo.callback(os.close, _take_lock(path))
+            with journal_errors(path + '.lock'):
+                undo.callback(os.close, take_lock(path, JournalError))
             require_content(path)
             self._writer = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
@@ -151,13 +149,13 @@ class Journal(JournalReader):
         evidence traces beside the journal are removed of actions that have no row left. Raises
         JournalError as `append`, and at a damaged row; earlier batches stay removed.
         """
-        subjects: set[tuple[str, str]] = set()
+        traces = TraceRemoval(self.path)
         try:
-            return self._compact(synced_to, batch, subjects)
+            return self._compact(synced_to, batch, traces)
         finally:
-            self._remove_traces(subjects)
+            traces.finish()
 
-    def _compact(self, synced_to: int, batch: int, subjects: set[tuple[str, str]]) -> int:
+    def _compact(self, synced_to: int, batch: int, traces: TraceRemoval) -> int:
         if synced_to > self._seq:
             raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
                                f'{self._seq}: the ledger is of another journal, or rows are lost')
@@ -170,27 +168,14 @@ class Journal(JournalReader):
             if not plan.rows:
                 break
             planned += len(plan.rows)
+            traces.plan((flow, action) for _, flow, action in plan.rows if action)
             for start in range(0, len(plan.rows), batch):
                 part = plan._replace(rows=plan.rows[start:start + batch])
                 with self._appending:
                     self._check_open()
                     for snapshot in self._commit(partial(self._removed, part)):
                         removed += snapshot.data['removed']
-                subjects.update((flow, action) for _, flow, action in part.rows if action)
         return removed
-
-    def _remove_traces(self, subjects: set[tuple[str, str]]) -> None:
-        """Remove the evidence traces of those actions that have no row any more."""
-        path = trace_path(self.path)
-        if not subjects or not path.exists():
-            return
-        try:
-            with JournalReader(self.path) as reader:
-                gone = [subject for subject in subjects if not any(reader.rows(
-                    flow_id=subject[0], action_id=subject[1], limit=1))]
-            remove_traces(path, gone)
-        except LifecycleError as error:
-            _log.warning('traces of removed rows are kept: %s', error)
 
     def check_files(self) -> None:
         """Raise JournalError if the path no longer leads to the open file."""
@@ -329,21 +314,3 @@ class Journal(JournalReader):
             return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} exists '
                                 'already, something else writes to this journal')
         return JournalError(f'{self.path}: nothing was recorded: {said(error)}')
-
-
-def _take_lock(path: str) -> int:
-    """Lock `path`.lock for this process; the kernel releases it when the process ends."""
-    name = path + '.lock'
-    with contextlib.ExitStack() as undo, journal_errors(name):
-        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        undo.callback(os.close, lock)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(lock, 200).decode(errors='replace') or 'another process'
-            raise JournalError(f'{path}: already open for writing by {holder} '
-                               f'(lock file {name})') from None
-        os.truncate(lock, 0)
-        os.write(lock, f'pid {os.getpid()} on host {socket.gethostname()}'.encode())
-        undo.pop_all()
-    return lock

@@ -48,6 +48,7 @@ class Attempt:
     ended: str = ''  #: completed, failed, canceled; '': open
     failure: str = ''
     unmet: str = ''  #: the condition that was not met, if that is the failure
+    first_seq: int = 0  #: of the row that began it; 0: not in the journal
     failed_seq: int = 0
     judged: list[Judged] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)  #: s in each state

@@ -23,7 +23,8 @@ from .curve import GrowingCurve, Piece, Point
 from .store import CHANGE, CONFIRMED, MARK, TraceStore
 from ..documents.errors import DocumentError
 from ..lifecycle.ports import Condition
-from ..world.facts.fact_state import Source, WindowSource
+from ..world.facts.fact_state import Source
+from ..world.facts.topic_state import WindowSource
 from ..world.model import WorldModel
 from ..world.watches import Observation, Watch
 

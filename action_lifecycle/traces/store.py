@@ -24,6 +24,7 @@ import numpy as np
 
 from .contents import BOOLEAN, NUMBER, TEXT, TraceError, TraceKey
 from .curve import Piece, Point
+from ..documents.file_lock import take_lock
 from ..world.evidence import plain_value
 
 APPLICATION_ID = 0x414C5431  # 'ALT1', in the file's header
@@ -98,15 +99,19 @@ class TraceStore:
     Writes the file at `path`, at most about `limit` bytes (0: no limit).
 
     Traces that an earlier writer has not ended are ended with the mark `cut`. Used by one thread.
+    Raises TraceError if another writer has the file open, or if it is damaged or of another kind.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit: int = 0) -> None:
-        self.path = os.fspath(path)
+        self.path = os.path.realpath(path)
         self.limit = limit
         self._freed = False
-        with trace_errors(self.path):
+        with trace_errors(self.path), contextlib.ExitStack() as undo:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            undo.callback(os.close, take_lock(self.path, TraceError))
             self._open()
+            undo.callback(self._writer.close)
+            self._on_close = undo.pop_all()
 
     def _open(self) -> None:
         self._writer = sqlite3.connect(
@@ -130,7 +135,7 @@ class TraceStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._writer.close()
+        self._on_close.close()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

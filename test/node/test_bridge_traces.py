@@ -10,6 +10,7 @@ import sqlite3
 
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.traces import TraceError, TraceKey, TraceReader
+from action_lifecycle.traces.store import TraceStore
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition
 from rclpy.action import ActionClient
@@ -144,6 +145,17 @@ def test_file_that_is_no_trace_file_is_refused_at_configure(tmp_path: Path) -> N
         assert not rig.bridge.start()
     finally:
         rig.close()
+
+
+def test_file_of_another_bridge_is_refused_at_configure(tmp_path: Path) -> None:
+    path = tmp_path / 'robot.traces'
+    other = TraceStore(path)
+    rig = Rig(tmp_path, trace_file=str(path))
+    try:
+        assert not rig.bridge.start()
+    finally:
+        rig.close()
+        other.close()
 
 
 def test_folder_of_the_file_is_created(tmp_path: Path) -> None:

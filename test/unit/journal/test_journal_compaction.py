@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -48,6 +52,44 @@ def test_traces_of_actions_without_rows_go_with_them(journal, path, walk):
     with TraceReader(trace_path(path)) as reader:
         assert [key.action_id for key in reader.subjects()] == [
             'open', 'unsynced', 'of another program']
+
+
+KILLED = """
+import os, signal, sys
+from action_lifecycle.journal import Journal, trace_removal
+trace_removal.remove_traces = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+Journal(sys.argv[1]).compact(synced_to=int(sys.argv[2]))
+"""
+
+
+def test_traces_of_rows_that_went_before_a_kill_go_with_the_next_compaction(path, walk):
+    traces = TraceStore(trace_path(path))
+    with Journal(path) as journal:
+        for action_id in ('closed', 'open'):
+            traces.begin(TraceKey('flow', action_id, 1), 1.0)
+        traces.begin(TraceKey('flow', 'of another program', 1), 1.0)
+        last = journal.append_many(walk('closed'))[-1].seq
+        journal.append_many(walk('open', 3))
+    done = subprocess.run([sys.executable, '-c', KILLED, path, str(last)],
+                          env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert done.returncode == -signal.SIGKILL
+    with Journal(path) as journal, TraceReader(trace_path(path)) as reader:
+        assert {row.action_id for row in journal.rows()} == {'open', ''}
+        assert len(reader.subjects()) == 3
+        journal.compact(synced_to=last)
+        assert [key.action_id for key in reader.subjects()] == ['open', 'of another program']
+        journal.compact(synced_to=last)
+    assert [file.name for file in path.parent.iterdir() if 'removing' in file.name] == []
+
+
+@pytest.mark.parametrize('note', ['', 'no JSON', '{}', '[1]', '[["flow"]]', '[' * 100_000])
+def test_a_damaged_note_of_traces_to_remove_is_left_out(journal, path, walk, note):
+    TraceStore(trace_path(path)).begin(TraceKey('flow', 'closed', 1), 1.0)
+    path.with_name(trace_path(path).name + '.removing').write_text(note)
+    journal.append_many(walk('closed'))
+    assert journal.compact(synced_to=journal.last_seq()) == 6
+    with TraceReader(trace_path(path)) as reader:
+        assert reader.subjects() == []
 
 
 def test_damaged_traces_do_not_stop_a_compaction(journal, path, walk):
