@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts the three nodes of one robot and, if asked for, a language model and the agent."""
+"""Starts the three nodes of one robot and, if asked for, a model, the agent, and the viewer."""
 
 import os
 from pathlib import Path
@@ -20,10 +20,13 @@ NODES = {
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
+WEB = ('journal_path', 'trace_file', 'web_host', 'web_port', 'web_token_file')
 # Files that are beside the journal unless they are given, and their suffixes.
 BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.boxes'}
 # The parameters of arguments that have other names.
-PARAMETERS = {'black_box_folder': 'black_box.folder'}
+PARAMETERS = {'black_box_folder': 'black_box.folder', 'web_host': 'host', 'web_port': 'port',
+              'web_token_file': 'token_file'}
+NUMBERS = ('web_port',)
 # Each robot has its own tf topics, so the transforms of several robots do not mix.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
@@ -72,6 +75,15 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('agent', default_value='false', choices=['true', 'false'],
                               description='Start the agent node, which hosts sessions of graphs; '
                               'with compose, in the same process.'),
+        DeclareLaunchArgument('web', default_value='false', choices=['true', 'false'],
+                              description='Start the web node, which shows flows in a browser.'),
+        DeclareLaunchArgument('web_host', default_value='',
+                              description='Address of the viewer; empty: from params_file.'),
+        DeclareLaunchArgument('web_port', default_value='',
+                              description='Port of the viewer; empty: from params_file.'),
+        DeclareLaunchArgument('web_token_file', default_value='',
+                              description='File with the token with which people sign in to the '
+                              'viewer; empty: from params_file.'),
         DeclareLaunchArgument('flow', default_value='',
                               description='Flow to run when the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
@@ -97,6 +109,17 @@ def _nodes(context: LaunchContext) -> list[Node]:
     agent = given('agent') == 'true'
     if agent and not composed:
         processes = {**processes, 'agent': ()}
+    if given('web') == 'true':
+        processes = {**processes, 'web': WEB}
+
+    def value(name: str) -> str | int:
+        text = given(name)
+        if name not in NUMBERS:
+            return text
+        if not text.isdecimal():
+            raise ValueError(f"{name}: expected a number, got '{text}'")
+        return int(text)
+
     return [
         Node(
             package='action_lifecycle', executable=executable, namespace=given('namespace'),
@@ -105,7 +128,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
             parameters=[given('params_file'), {
                 'use_sim_time': given('use_sim_time') == 'true',
                 'autostart': given('autostart') == 'true',
-                **{PARAMETERS.get(name, name): given(name) for name in arguments if given(name)},
+                **{PARAMETERS.get(name, name): value(name) for name in arguments if given(name)},
                 **more.get(executable, {})}],
             arguments=[*(['--agent'] if agent and executable == 'composed' else []),
                        '--ros-args', '--log-level', given('log_level')])

@@ -21,7 +21,7 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 SIM = ('namespace', 'log_level', 'seed', 'real_time_factor', 'picture_path')
 BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
-           'log_level', 'compose')
+           'log_level', 'compose', 'web', 'web_host', 'web_port', 'web_token_file')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -58,6 +58,12 @@ def generate_launch_description() -> LaunchDescription:
                               description='Restart a node after it has ended.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
                               description='Run all three nodes in one process.'),
+        DeclareLaunchArgument('web', default_value='false', choices=['true', 'false'],
+                              description='Start the web node, which shows flows in a browser.'),
+        DeclareLaunchArgument('web_host', default_value='', description='Address of the viewer.'),
+        DeclareLaunchArgument('web_port', default_value='', description='Port of the viewer.'),
+        DeclareLaunchArgument('web_token_file', default_value='',
+                              description='File with the token to sign in to the viewer.'),
         DeclareLaunchArgument('log_level', default_value='info', description='Log level.'),
         GroupAction([
             SetRemap('/clock', 'clock'),  # each cell has its own time

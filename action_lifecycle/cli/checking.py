@@ -31,8 +31,10 @@ from ..graphs.loader import load_graph
 from ..graphs.state_types import REGISTRY
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.work import WORK
-from ..world.facts.facts import any_field, FactSet, FieldKind, load_facts
+from ..world.facts.facts import FactSet
+from ..world.facts.facts_checks import FieldKind
 from ..world.facts.facts_file import FactsFile
+from ..world.facts.loader import any_field, load_facts
 
 
 def validate(options: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-import json
 import time
 from typing import Any
 
@@ -18,16 +17,14 @@ from rich.text import Text
 from .client import Client, NODE, publishers
 from .node_data import safety_data, safety_line
 from .table import fact_text
-from ..lifecycle.text_format import printable
 from ..nodes.action.bridge_client import MOTION_PREFIX
+from ..ros.conversions.feedback import feedback_text
 from ..ros.conversions.status import asked_in_words
 from ..ros.interfaces.qos import state_qos
 
 BRIDGE = 'world_model_bridge'
 FACTS_SHOWN = 12
 """Maximum number of facts shown."""
-FEEDBACK_SHOWN = 60
-"""Maximum number of feedback characters shown."""
 STYLES = {'READY': 'green', 'STOPPED': 'bold red', 'NOT_READY': 'yellow'}
 
 
@@ -111,31 +108,3 @@ class Observer:
                 + (f' and {more} more' if more > 0 else ''), 'dim')
         for words in self.questions(flow_id):
             yield Text(words, 'yellow')
-
-
-def feedback_text(text: str) -> str:
-    """Return the fields of a feedback (JSON) as `name value, ...`, shortened."""
-    try:
-        fields = json.loads(text or '{}')
-    except ValueError:
-        return ''
-    words = ', '.join(f'{name} {value}' for name, value in _leaves(fields))
-    return printable(words, FEEDBACK_SHOWN)
-
-
-def _leaves(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
-    """Yield the names and values of a feedback's fields, without time stamps and empty fields."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key not in ('header', 'joint_names', 'time_from_start', 'stamp'):
-                yield from _leaves(item, key if name in ('', 'feedback') else f'{name}.{key}')
-    elif isinstance(value, list):
-        if value:
-            shown = ' '.join(_short(item) for item in value[:4])
-            yield name, f'[{shown}…]' if len(value) > 4 else f'[{shown}]'
-    elif value not in ('', None):
-        yield name, _short(value)
-
-
-def _short(value: Any) -> str:
-    return f'{value or 0.0:.3g}' if isinstance(value, float) else str(value)

@@ -267,6 +267,27 @@ def _add_record_verbs(commands: Any) -> None:
     for parser in (verify, export):
         parser.add_argument('file', metavar='JOURNAL', help='a journal file')
 
+    view = _add_verb(
+        commands, 'view', 'verbs.view.view', help='show a journal in a browser',
+        description='Show a journal in a browser: flows as graphs, time lines and reports, at any '
+        'moment. It may be an old one, or one that is written to; no node is needed. Ctrl-C ends '
+        'it.', example='view robot.journal --open\nview --port 8090\n'
+        'view robot.journal --host 0.0.0.0 --token-file ~/.ros/web_token')
+    view.add_argument('journal', metavar='JOURNAL', nargs='?', default='',
+                      help='a journal file (default: ~/.ros/action_lifecycle/robot.journal)')
+    view.add_argument('--port', type=_port, default=8080, metavar='PORT',
+                      help='port of the pages; 0: a free one (default: 8080)')
+    view.add_argument('--host', default='127.0.0.1', metavar='ADDRESS', help='address that is '
+                      'listened on; other than loopback needs a token (default: 127.0.0.1)')
+    view.add_argument('--token-file', default='', metavar='FILE', help='file with the token that '
+                      'people sign in with, readable by you only (default: the environment '
+                      'variable ACTION_LIFECYCLE_WEB_TOKEN)')
+    view.add_argument('--open', action='store_true', help='open the browser')
+    view.add_argument('--html', default='', metavar='FILE', help='instead of pages, write one run '
+                      'to an HTML file that opens without a network')
+    view.add_argument('--flow', default='', metavar='ID', help='with --html: the run (default: '
+                      'the newest)')
+
     ledger = _add_group(commands, 'ledger', 'rebuild the ledger of a robot in Redis')
     rebuild = _add_verb(
         ledger, 'rebuild', 'verbs.ledger.rebuild_ledger',
@@ -362,6 +383,9 @@ def _add_learn_verbs(commands: Any) -> None:
                         help='take the conditions of this flow instead of the recorded ones')
     replay.add_argument('-p', '--param', action='append', default=[], metavar='NAME=VALUE',
                         help='a parameter of the flow (default: as recorded)')
+    replay.add_argument('--journal', default='', metavar='FILE',
+                        help='judge also what motions had to maintain, by this journal of the '
+                        'runs; take the confirmations from it if the bag has none')
     replay.add_argument('--traces', default='', metavar='FILE',
                         help='take the confirmations from these evidence traces, or from those '
                         'beside this journal, if the bag has none')
@@ -495,6 +519,12 @@ def _add_actor(parser: argparse.ArgumentParser, *, reason: str = 'why; it is rec
                         help='who gives the order (default: user@host); it is recorded')
     if reason:
         parser.add_argument('--reason', default='', metavar='TEXT', help=reason)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536):
+        raise argparse.ArgumentTypeError(f'{text!r}: expected a port, 0 to 65535')
+    return int(text)
 
 
 def _seconds(text: str) -> float:

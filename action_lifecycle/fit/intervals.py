@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 from typing import Any, NamedTuple
 
-_Z = 1.959964  # 97.5 % quantile of the normal distribution
+from ..report.intervals import wilson
 
 
 class Rate(NamedTuple):
@@ -21,7 +20,7 @@ class Rate(NamedTuple):
     @property
     def low(self) -> float:
         """Return the lower bound (Wilson score interval)."""
-        return _wilson(self.errors, self.n)[0] if self.errors else 0.0
+        return wilson(self.errors, self.n).low
 
     @property
     def high(self) -> float:
@@ -30,7 +29,7 @@ class Rate(NamedTuple):
             return 1.0
         if not self.errors:
             return float(1.0 - 0.05 ** (1.0 / self.n))
-        return _wilson(self.errors, self.n)[1]
+        return wilson(self.errors, self.n).high
 
     def with_more(self, other: Rate) -> Rate:
         """Return the rate over these and other cases."""
@@ -72,13 +71,6 @@ class Errors:
         return {'false_completions': self.false_completions.as_dict(),
                 'false_refutations': self.false_refutations.as_dict(),
                 'undecided': self.undecided}
-
-
-def _wilson(errors: int, n: int) -> tuple[float, float]:
-    rate, square = errors / n, _Z * _Z
-    centre = (rate + square / (2 * n)) / (1 + square / n)
-    half = _Z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _percent(share: float) -> str:

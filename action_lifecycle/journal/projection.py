@@ -20,7 +20,7 @@ MAX_ENDED = 10_000
 """Maximum number of ended actions in memory; the journal has all."""
 
 
-class _ReadOnly:
+class ReadOnly:
     """The recorder of actions that are only read."""
 
     def transition(self, action: object, change: object) -> None:
@@ -40,7 +40,7 @@ class Projection:
     def __init__(self, reader: JournalReader, graph: Graph) -> None:
         self._reader = reader
         self._graph = graph
-        self._recorder: Recorder = _ReadOnly()
+        self._recorder: Recorder = ReadOnly()
         self._seq = 0
         self._actions: dict[tuple[str, str], Action] = {}
 

@@ -12,11 +12,12 @@ from typing import Any
 from .ports import Confirmation
 
 _MARKS = {'stale': ' (stale)', 'unknown': ' (too old)'}
-_CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
+# control characters, surrogates, and what is no character of XML
+_CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')
 
 
 def has_controls(text: str) -> bool:
-    """Return whether a string has control characters or lone surrogates."""
+    """Return whether a string has control characters, lone surrogates or noncharacters."""
     return _CONTROLS.search(text) is not None
 
 

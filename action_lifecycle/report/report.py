@@ -183,7 +183,7 @@ def _read(
             source.flows[run.flow] = None
             if window.has(run):
                 groups.add_open(run, path)
-        source.cut = runs.cut
+        source.cut = len(runs.cut_runs)
     return source
 
 

@@ -48,13 +48,13 @@ class RunReader:
     """
     Turns the rows of a journal into runs; `index`: of the journal.
 
-    `runs` yields a run when it has ended for good; after it, `open_runs` and `cut` (the number of
-    actions whose first rows compaction has removed) are known.
+    `runs` yields a run when it has ended for good; after it, `open_runs` and `cut_runs` (those
+    whose first rows compaction has removed) are known.
     """
 
     def __init__(self, index: int, finder: ServerFinder) -> None:
         self.open_runs: list[ActionRun] = []
-        self.cut = 0
+        self.cut_runs: list[ActionRun] = []
         self._index = index
         self._finder = finder
         self._flows: dict[str, FlowText] = {}
@@ -90,7 +90,7 @@ class RunReader:
     def _done(self, subject: _Subject) -> Iterator[ActionRun]:
         run = subject.run
         if subject.cut:
-            self.cut += 1
+            self.cut_runs.append(run)
         elif run.outcome:
             yield run
         elif run.first_seq:
@@ -148,7 +148,8 @@ class RunReader:
             path = 'operator' if row.actor else 'retry'
         servers = self._finder.servers(
             self._flow_text(row), row.action_id, subject.parameters, subject.fields)
-        run.attempts.append(Attempt(row.attempt, path if run.attempts else '', servers))
+        run.attempts.append(Attempt(
+            row.attempt, path if run.attempts else '', servers, first_seq=row.seq))
         subject.path = ''
 
     def _leave(self, subject: _Subject, row: Row) -> None:

@@ -11,15 +11,13 @@ and the time of the confirmation.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..documents.errors import DocumentError
+from .comparisons import Comparison, comparisons
 from ..journal.row import Row
-from ..world.expressions.expression import compile_expression
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
 """Stamps (s of ROS time) and numbers by fact, in order."""
@@ -31,7 +29,6 @@ SHOWN = {'in_progress': 'preparing', 'executing_motion': 'the controller moves',
          'sensor_confirm': 'the sensors are asked', 'status_verification_requested':
          'to be verified', 'error': 'error, fallback'}
 ENDS = {'succeeded': ('✓', '#2f8f4e'), 'failed': ('✗', '#d64545'), 'canceled': ('–', '#70757d')}
-SIGNS = {ast.Lt: '<', ast.LtE: '<=', ast.Gt: '>', ast.GtE: '>=', ast.Eq: '==', ast.NotEq: '!='}
 
 
 @dataclass
@@ -43,22 +40,6 @@ class Bar:
     state: str
     start: float
     end: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison of one number of a fact with a constant, as in `tool[2] > 0.18`."""
-
-    fact: str
-    index: int
-    sign: str
-    threshold: float
-
-    @property
-    def label(self) -> str:
-        """Return the comparison as a string."""
-        which = f'[{self.index}]' if self.index else ''
-        return f'{self.fact}{which} {self.sign} {self.threshold:g}'
 
 
 @dataclass
@@ -96,34 +77,6 @@ def history(rows: Iterable[Row], flow_id: str = '') -> History:
             found.evidence = next(
                 (each for each in row.data.get('evidence', ()) if each['verdict'] != 'true'), {})
     return found
-
-
-def comparisons(expression: str) -> list[Comparison]:
-    """Return the comparisons of a fact with a constant in a condition."""
-    found = []
-    for node in ast.walk(ast.parse(expression, mode='eval')):
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-            continue
-        left, threshold = node.left, _constant(node.comparators[0])
-        index = 0
-        if isinstance(left, ast.Subscript):
-            at = _constant(left.slice)
-            if at is None:
-                continue
-            left, index = left.value, int(at)
-        sign = SIGNS.get(type(node.ops[0]))
-        if isinstance(left, ast.Name) and threshold is not None and sign:
-            found.append(Comparison(left.id, index, sign, threshold))
-    return found
-
-
-def _constant(node: ast.expr) -> float | None:
-    """Return the value of an expression without names, None if it has none or is no number."""
-    try:
-        value = compile_expression(ast.unparse(node), ()).evaluate(())
-    except DocumentError:
-        return None
-    return value if type(value) in (int, float) else None
 
 
 def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:

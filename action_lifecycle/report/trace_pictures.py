@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .comparisons import comparisons, quantity, UNREADABLE
 from .pictures import BAD, FINAL, STYLE, svg_of
-from .timeline import comparisons
 from ..lifecycle.text_format import printable
 from ..traces import Trace, trace_path, TraceError, TraceKey, TraceReader
 
@@ -123,14 +123,22 @@ def _draw(axes: Any, lines: Sequence[_Line], limits: Sequence[float]) -> None:
 def _lines(trace: Trace, fact: str, met: bool) -> Iterator[_Line]:
     """Yield the curve of a component of a fact; none without numbers or a confirmation."""
     name, index = _component(fact)
-    curve = trace.curves.get(name)
-    if curve is None or not trace.confirmations or not isinstance(curve.values, np.ndarray):
+    found = quantity(trace, name) if trace.confirmations else None
+    if found is None:
         return
-    values = curve.values if curve.values.ndim == 1 else (
-        curve.values.reshape(len(curve.values), -1)[:, index:index + 1].ravel())
-    if len(values) == len(curve.times) and np.isfinite(values).any():
+    values = np.array([_at(value, index) for value in found.values], float)
+    if np.isfinite(values).any():
         last = trace.confirmations[-1]
-        yield _Line(curve.times - last.started, values, last.ended - last.started, met)
+        yield _Line(found.times - last.started, values, last.ended - last.started, met)
+
+
+def _at(value: Any, index: int) -> float:
+    """Return a component of a value; NaN if it has none."""
+    if isinstance(value, list):
+        value = value[index] if index < len(value) else None
+    elif index:
+        value = None
+    return float(value) if isinstance(value, (bool, int, float)) else np.nan
 
 
 def _component(fact: str) -> tuple[str, int]:
@@ -147,6 +155,6 @@ def _thresholds(expression: str) -> dict[str, list[float]]:
             found.setdefault(f'{each.fact}[{each.index}]', []).append(each.threshold)
             if not each.index:
                 found.setdefault(each.fact, []).append(each.threshold)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a row may have any text
+    except UNREADABLE:
         return {}
     return found

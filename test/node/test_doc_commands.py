@@ -21,7 +21,7 @@ from .system import System
 ROOT = Path(__file__).parents[2]
 CONSOLE = [example for example in examples('console') if example.page not in TUTORIAL]
 NODE = '/action_lifecycle'
-STREAMS = re.compile(r'action_lifecycle watch|ros2 topic (echo (?!.*--once)|hz)')
+STREAMS = re.compile(r'action_lifecycle (watch|view)|ros2 topic (echo (?!.*--once)|hz)')
 
 
 @pytest.fixture(scope='module')

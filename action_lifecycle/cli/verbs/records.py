@@ -20,6 +20,7 @@ from ...journal.flow_rows import event_data, event_text, flow_event, history_of
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
+from ...journal.row_text import change_text
 from ...lifecycle.flow_ids import shown, stored
 from ...lifecycle.states import ActionState, ErrorCode
 from ...lifecycle.text_format import printable
@@ -134,8 +135,7 @@ def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
         line = f"{date_of(change['time'])}  #{change['seq']} {change['flow_id']}"
         if 'attempt' in change:
             line += (f"/{change['action_id']}" if of_flow else '') + (
-                f" attempt {change['attempt']}: {change['from']} {arrow()} {change['to']}"
-                + (f" ({change['outcome']})" if change['outcome'] else ''))
+                f' {change_text(change, arrow())}')
         else:
             line += ' ' + event_text(change, arrow())
         why = _why(change['cause'], change['actor'])

@@ -235,6 +235,20 @@ class Control(Extension):
             self._retries.reopen(run, names, actor, reason)
         return self._done(run, row, self._if_paused(run))
 
+    def cancel(self, flow_id: str, actor: str, reason: str = '') -> Ordered:
+        """Cancel all actions of a flow that have not ended; the flow then ends as canceled."""
+        run = self._flows.runs[flow_id]
+        if run.ended:
+            raise OrderRefused(f"'cancel' is refused: the flow has ended ({run.state})")
+        if run.canceled_by is not None:
+            return Ordered(0, f'it is being canceled already, by {run.canceled_by[0]}')
+        before = self._flows.recorder.journal.last_seq()
+        self._flows.dispatcher.cancel(run, actor, reason or 'canceled')
+        after = self._flows.recorder.journal.last_seq()
+        # a cancel takes effect also if it can't be recorded now
+        return Ordered(before + 1) if after > before else Ordered(
+            0, 'the flow is being canceled; the journal can not be written now')
+
     # Helpers
 
     def _open(self, verb: str, flow_id: str) -> FlowRun:

@@ -42,13 +42,18 @@ def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
 
 def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
     """Check an edit against a flow that has not started; raises `EditRefused` with all faults."""
-    def nothing_runs(*asked: Any) -> Any:
-        raise AssertionError('nothing of this flow runs')
-
-    run = FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
+    run = idle_run(flow)
     run.dependencies = Dependencies(
         {name: action.after for name, action in flow.actions.items()})
     return _staged(_Stage(run, edit, 0, may_replace=lambda name: ''))
+
+
+def idle_run(flow: Flow) -> FlowRun:
+    """Return a run of a flow to check or replay edits on; nothing of it can run."""
+    def nothing_runs(*asked: Any) -> Any:
+        raise AssertionError('nothing of this flow runs')
+
+    return FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
 
 
 def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:

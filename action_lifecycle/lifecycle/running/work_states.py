@@ -80,14 +80,14 @@ class Working(Stopping):
             self._step_ended(0, WorkResult('canceled', self.clock.now(), 'nothing was sent'))
             return
         index = len(action.results)
-        bridge_steps = _bridge_steps(action.spec.steps[index:])
-        number = max(1, len(bridge_steps))
+        requested = bridge_steps(action.spec.steps[index:])
+        number = max(1, len(requested))
         self._following, self._recorded = resume, False
         self._request += 1
         once = partial(self._ended_once, self._request, number)
         ended = self._unless_changed(lambda result: once(_checked(result)))
         try:
-            handle = self._execute(index, bridge_steps, resume, ended) if bridge_steps \
+            handle = self._execute(index, requested, resume, ended) if requested \
                 else self._start(index, resume, ended)
         except Exception as error:  # of a kind of work from outside
             self.log.exception('%s', action.machine.name)
@@ -294,7 +294,7 @@ def step_id(goal_id: str, index: int) -> str:
     return goal_id[:16] + uuid.uuid5(uuid.UUID(goal_id), f'step {index}').hex[16:]
 
 
-def _bridge_steps(steps: Sequence[WorkSpec]) -> list[WorkSpec]:
+def bridge_steps(steps: Sequence[WorkSpec]) -> list[WorkSpec]:
     """
     Return the first steps that the bridge does in one request.
 

@@ -36,6 +36,7 @@ from ..shared.operators import KnownFacts, Operators
 from ..shared.paths import journal_path, recipe_folder
 from ..shared.queries import Queries
 from ..shared.ros_log import log_to
+from ..shared.row_queries import RowQueries
 from ..shared.task_engine import declare_engine
 from ...dialogue.flow_dialogue import FlowDialogues
 from ...documents.errors import LifecycleError
@@ -79,6 +80,7 @@ class ActionLifecycleNode(ManagedNode):
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
     | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
+    | service | `~/get_rows` | action_lifecycle_msgs/srv/GetRows |
     | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
     | service | `~/clear_stop` | action_lifecycle_msgs/srv/ClearStop |
     | service | `~/list_jobs` | action_lifecycle_msgs/srv/ListJobs |
@@ -200,6 +202,7 @@ class ActionLifecycleNode(ManagedNode):
         self.edits = EditServer(self, check, self._running)
         JobServices(self, self.flows)
         Queries(self, self.journal)
+        RowQueries(self, self.journal.path)
         EventServer(self, self._running)
         ControlServer(self, self._running)
         self._safety = SafetyRelay(

@@ -22,7 +22,7 @@ from ...lifecycle.states import ErrorCode
 from ...ros.interfaces.field_kinds import field_kind
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
-from ...world.facts.facts import load_facts
+from ...world.facts.loader import load_facts
 from ...world.safety.safety import SafetyStatus
 
 

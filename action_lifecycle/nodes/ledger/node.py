@@ -22,6 +22,7 @@ from .operations import Find, OperationQueries
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
+from ..shared.row_queries import RowQueries
 from ..shared.urls import url_fault
 from ...fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION
 from ...fleet.claim_watch import ClaimWatch
@@ -63,6 +64,7 @@ class LedgerNode(ManagedNode):
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
     | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
+    | service | `~/get_rows` | action_lifecycle_msgs/srv/GetRows |
     | service | `~/get_checkpoint` | action_lifecycle_msgs/srv/GetCheckpoint |
     | service | `~/list_operations` | action_lifecycle_msgs/srv/ListOperations |
     | topic (latched) | `~/sync` | action_lifecycle_msgs/msg/LedgerSync |
@@ -219,6 +221,7 @@ class LedgerNode(ManagedNode):
                 self.reader = JournalReader(self.path)
                 self.defer(self.reader.close)
                 Queries(self, self.reader)
+                RowQueries(self, self.reader.path)
             seq = self.reader.last_seq()
         except JournalError as failed:
             error = str(failed)

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 import re
 
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
+from ...journal.location import default_journal
 from ...ros.node.lifecycle_node import ManagedNode
 
 _FLOW_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
@@ -23,11 +23,7 @@ def journal_path(node: ManagedNode, kind: str = '') -> Path:
     `kind`: part of the default name of a journal that is not that of the action node.
     """
     given = str(node.parameter('journal_path'))
-    if given:
-        return Path(given).expanduser()
-    home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
-    robot = node.get_namespace().strip('/').replace('/', '.') or 'robot'
-    return home / 'action_lifecycle' / f'{robot}{kind}.journal'
+    return Path(given).expanduser() if given else default_journal(node.get_namespace(), kind)
 
 
 def recipe_folder(node: ManagedNode, journal: Path) -> Path:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from rclpy.exceptions import InvalidTopicNameException
+from rclpy.exceptions import InvalidNamespaceException, InvalidTopicNameException
+from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_topic_name import validate_topic_name
 
 MAX_NAME = 200  #: characters; with a namespace and a suffix it still fits into DDS's 256
@@ -20,5 +21,16 @@ def name_fault(name: str) -> str:
     try:
         validate_topic_name(name)
     except InvalidTopicNameException as error:
+        return ' '.join(str(error).split()).rstrip(' ^')
+    return ''
+
+
+def namespace_fault(name: str) -> str:
+    """Return the fault of an absolute or relative namespace; '' if it is valid."""
+    if len(name) > MAX_NAME:
+        return f'a name of {len(name)} characters: expected at most {MAX_NAME}'
+    try:
+        validate_namespace(f"/{name.strip('/')}")
+    except InvalidNamespaceException as error:
         return ' '.join(str(error).split()).rstrip(' ^')
     return ''

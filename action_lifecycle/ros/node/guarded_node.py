@@ -58,12 +58,17 @@ class GuardedNode(TransitionNode):
         return publisher
 
     def add_subscription(
-        self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+        self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, *,
+        raw: bool = False,
     ) -> Any:
-        """Create a subscription; its callback also runs while the node is inactive."""
+        """
+        Create a subscription; its callback also runs while the node is inactive.
+
+        `raw`: the callback gets serialized messages.
+        """
         subscription = self.create_subscription(
             message, topic, self.guarded(callback, what=f'topic {topic}'), qos,
-            qos_overriding_options=overridable())
+            qos_overriding_options=overridable(), raw=raw)
         self._entities.callback(self.destroy_subscription, subscription)
         return subscription
 

@@ -18,7 +18,7 @@ import pytest
 
 from .test_page import Page
 from .test_report_files import group, PICK, refused
-from ..traces.test_traces import HELD, Rig
+from ..traces.rig import HELD, Rig
 
 END = PICK[-2:]
 

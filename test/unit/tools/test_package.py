@@ -24,8 +24,9 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcap', 'mcap_ros2', 'mcp',
-                'mujoco', 'openai', 'rosbags'}
+NOT_REQUIRED = {'argcomplete', 'celery', 'fastapi', 'httpx', 'itsdangerous', 'kombu',
+                'matplotlib', 'mcap', 'mcap_ros2', 'mcp', 'mujoco', 'nicegui', 'openai',
+                'playwright', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 
@@ -123,7 +124,7 @@ def test_each_console_script_has_its_function() -> None:
     assert scripts.pop('action_lifecycle') == 'action_lifecycle.cli:main'
     assert scripts == {name: f'action_lifecycle.executables:{name}' for name in (
         'action_lifecycle_node', 'world_model_bridge', 'ledger', 'agent', 'language_model',
-        'composed', 'sim_cell', 'sim_estop')}
+        'composed', 'sim_cell', 'sim_estop', 'web')}
     text = (ROOT / 'action_lifecycle/executables.py').read_text('utf-8')
     modules = dict(re.findall(r"(\w+) = _executable\('([\w.]+)'\)", text))
     assert modules.keys() == scripts.keys()

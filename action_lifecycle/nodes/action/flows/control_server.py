@@ -19,7 +19,8 @@ from ....lifecycle.states import ErrorCode
 from ....ros.node.lifecycle_node import ManagedNode
 
 Request = ControlFlow.Request
-VERBS = (Request.PAUSE, Request.RESUME, Request.SKIP, Request.RETRY, Request.BREAKPOINT)
+VERBS = (Request.PAUSE, Request.RESUME, Request.SKIP, Request.RETRY, Request.BREAKPOINT,
+         Request.CANCEL)
 OF_ACTION = (Request.SKIP, Request.RETRY, Request.BREAKPOINT)
 """The verbs that need an action."""
 
@@ -77,6 +78,9 @@ def check(request: Any) -> None:
     if verb == Request.PAUSE and request.action_id:
         raise LifecycleError("action_id: 'pause' is for a whole flow; set a breakpoint for one "
                              'action')
+    if verb == Request.CANCEL and request.action_id:
+        raise LifecycleError("action_id: 'cancel' is for a whole flow; for one action, use "
+                             '~/send_event')
     if request.hold and verb != Request.PAUSE:
         raise LifecycleError("hold: is only for 'pause'")
     if request.clear and verb != Request.BREAKPOINT:
@@ -95,6 +99,8 @@ def carry_out(control: Control, request: Any) -> Ordered:
         return control.skip(flow_id, action_id, actor, reason)
     if request.verb == Request.RETRY:
         return control.retry(flow_id, action_id, actor, reason)
+    if request.verb == Request.CANCEL:
+        return control.cancel(flow_id, actor, reason)
     if request.clear:
         return control.clear_breakpoint(flow_id, action_id, actor, reason)
     return control.set_breakpoint(flow_id, action_id, actor, reason)

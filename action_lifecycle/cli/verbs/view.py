@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verb `view`: shows a journal in a browser, without ROS."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+import webbrowser
+
+from ..exits import NotThere
+from ...documents.errors import LifecycleError
+from ...journal.location import default_journal
+from ...journal.reader import JournalReader
+from ...viewer.access import Access
+from ...viewer.app import build
+from ...viewer.follower import Follower
+from ...viewer.record import LocalRows, RobotRecord
+from ...viewer.robots import Robot
+from ...viewer.run_file import write_run
+from ...viewer.server import Server
+
+
+def view(options: argparse.Namespace) -> None:
+    """Serve the pages of a journal until Ctrl-C."""
+    path = Path(options.journal).expanduser() if options.journal else default_journal()
+    if not path.exists():
+        raise NotThere(f'{path}: there is no such journal')
+    with JournalReader(path):  # an error now, not on the page
+        pass
+    if options.html:
+        print(f'{options.html}: flow', asyncio.run(
+            write_run(path, options.flow, Path(options.html))))
+        return
+    if options.flow:
+        raise LifecycleError('--flow: only with --html')
+    robot = Robot(path.name, RobotRecord(LocalRows(path)))
+    access = Access(options.host, options.port, token_file=options.token_file)
+
+    async def show() -> None:
+        if options.open:
+            await asyncio.to_thread(webbrowser.open, server.address)
+
+    server = Server(
+        build([robot], access, [Follower(robot).run, show]), options.host, options.port)
+    print(f'{path}: {server.address} (Ctrl-C ends it)', flush=True)
+    server.run()

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the box of an action or of a group shows: look and texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..looks import ACTIVE, ENDED, Look, look_of, LOOKS
+from ..record.shown import Node, Shown
+from ...lifecycle.states import BLOCKED_REASONS
+from ...lifecycle.text_format import printable
+
+LONGEST_DETAIL = 27
+
+
+class Cell(NamedTuple):
+    """What a box shows; what of it changes is sent to the pages."""
+
+    css: str  #: classes of its state
+    symbol: str  #: its path
+    detail: str
+    label: str  #: for screen readers
+
+
+def action_cell(node: Node, own: Shown, inner: Counter[str] | None) -> Cell:
+    """Return the cell of an action; `inner`: looks of the actions of its nested flow."""
+    look = look_of(own)
+    label = f'{node.path}, {look.label}'
+    if own.waits_for:
+        label += f', waits: {own.waits_for}'
+    return _cell(look, _detail(node, own, look), label, inner)
+
+
+def group_cell(title: str, inner: Counter[str]) -> Cell:
+    """Return the cell of a group; `inner`: looks of its actions."""
+    look = group_look(inner)
+    return _cell(look, look.label, f'{title}, {look.label}', inner)
+
+
+def _cell(look: Look, detail: str, label: str, inner: Counter[str] | None) -> Cell:
+    if inner:
+        ended = sum(inner[name] for name in ENDED)
+        bad = f", {inner['failed']} failed" if inner['failed'] else ''
+        detail = f'{ended}/{inner.total()}{bad} · {look.label}'
+        label += f', {ended} of {inner.total()} ended{bad}'
+    css = f"{look.css}{' active' if look.name in ACTIVE else ''}"
+    return Cell(css, look.symbol, printable(detail, LONGEST_DETAIL), printable(label, 300))
+
+
+def group_look(looks: Mapping[str, int]) -> Look:
+    """Return the look of a group: what people must see first, else how all of it ended."""
+    for name in ('pending', 'blocked', 'error', 'fallback', 'executing_motion', 'sensor_confirm',
+                 'verifying', 'in_progress', 'completed', 'recipe', 'failed'):
+        if looks.get(name):
+            return LOOKS[name]
+    if looks.get('waiting'):
+        begun = any(looks.get(name) for name in ENDED)
+        return LOOKS['in_progress' if begun else 'waiting']
+    return LOOKS[next((name for name in ('succeeded', 'canceled', 'skipped')
+                       if looks.get(name)), 'waiting')]
+
+
+def wait_text(reason: str) -> str:
+    """Return what an action waits for without the kind of the reason, which its look shows."""
+    kind, colon, text = reason.partition(': ')
+    return text if colon and kind in BLOCKED_REASONS else reason
+
+
+def _detail(node: Node, own: Shown, look: Look) -> str:
+    if own.waits_for and look.name in ('blocked', 'pending'):
+        return wait_text(own.waits_for)
+    parts = [node.kind, look.label,
+             f'try {own.attempt}' if own.attempt > 1 else '']
+    return ' · '.join(filter(None, parts))

@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The panel of an action: what it is, what each attempt showed, its goal, history and text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+import logging
+import time
+
+from nicegui import background_tasks, ui
+
+from .attempt_view import AttemptView
+from .controls import Controls
+from .orders import page_orders
+from .panel_parts import clock, Fold, history_table, text_block, work_text
+from .styles import add_looks, add_style
+from ..looks import look_of, LOOKS, state_look
+from ..moment import Moment
+from ..record.flow_record import FlowRecord
+from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
+from ..robots import Heard, Robot, ROWS
+from ...lifecycle.flow_ids import stored
+from ...lifecycle.text_format import printable
+from ...traces import Trace, TraceKey
+
+PERIOD = 0.25
+"""Shortest time (s) between two updates of a panel."""
+TRACE_PERIOD = 2.0
+"""Time (s) between two readings of the trace of an attempt that goes on."""
+MAX_TABS = 12
+"""Maximum number of attempts that are shown, the newest."""
+LONGEST = 500
+_ENDS = {'completed': 'completed', 'failed': 'error', 'canceled': 'canceled'}
+_LOG = logging.getLogger(__name__)
+
+
+def action_panel(robot: Robot, flow_id: str, path: str, moment: Moment) -> None:
+    """Make the panel of an action in the current container; it follows robot and moment."""
+    add_looks()
+    add_style('action_panel.css')
+    ActionPanel(robot, flow_id, path, moment).build()
+
+
+class ActionPanel:
+    """The panel of one action in one tab of a browser."""
+
+    def __init__(self, robot: Robot, flow_id: str, path: str, moment: Moment) -> None:
+        self._robot, self._flow_id, self._path, self._moment = robot, flow_id, path, moment
+        self._record: FlowRecord | None = None
+        self._controls: Controls | None = None
+        self._chosen: int | None = None  #: number of the attempt that somebody has chosen
+        self._tabs: list[tuple[int, str, str, str]] = []
+        self._drawn: object = None  #: what the shown attempt depends on
+        self._waiting: asyncio.TimerHandle | None = None
+        self._updated = 0.0
+        self._ends: list[Callable[[], None]] = []
+
+    def build(self) -> None:
+        """Make the elements; what needs the journal follows."""
+        with ui.element('article').classes('action-panel') as self._root:
+            self._root.props['aria-label'] = f'Action {printable(self._path, 100)}'
+            with ui.element('header').classes('action-head'):
+                self._icon = ui.icon(LOOKS['waiting'].icon, size='22px').props('aria-hidden=true')
+                with ui.element('div').classes('action-names'):
+                    outer, _, name = self._path.rpartition('/')
+                    if outer:
+                        ui.label(printable(outer, LONGEST)).classes('action-outer')
+                    ui.label(printable(name, LONGEST)).classes('action-name')
+                self._state = ui.label('').classes('action-state')
+            self._about = ui.label('').classes('action-about')
+            self._when = ui.label('').classes('action-when')
+            self._waits = ui.label('').classes('action-waits').props('role=status')
+            if self._robot.orders is not None:
+                self._controls = Controls(
+                    self._robot, page_orders(), self._flow_id, self._path,
+                    self._path.rpartition('/')[2])
+            self._fault = ui.label('').classes('action-fault').props('role=status')
+            self._attempts = ui.element('div').classes('action-attempts')
+            self._attempts.props['role'] = 'group'
+            self._attempts.props['aria-label'] = 'Attempts'
+            self._view = AttemptView()
+            self._folds = [
+                Fold('Goal as sent, and results', self._fill_work),
+                Fold('History', self._fill_history), Fold('YAML', self._fill_text)]
+        for element in (self._about, self._waits, self._fault):
+            element.set_visibility(False)
+        self._ends += [self._robot.listen(self._heard), self._moment.listen(self._soon)]
+        for end in self._ends:
+            self._root.client.on_delete(end)
+        self._timer = ui.timer(TRACE_PERIOD, self._again, active=False)
+        background_tasks.create(self._load(), context=self._root)
+
+    async def _load(self) -> None:
+        """Read the flow; on failure again with the next rows."""
+        try:
+            self._record = await self._robot.record.flow(self._flow_id)
+        except Exception as error:  # of one reading
+            _LOG.warning('%s: %s', self._robot.name, error)
+            self._say(f"The flow can't be read: {error}")
+            return
+        self._update()
+
+    def _say(self, fault: str) -> None:
+        if not self._root.is_deleted:
+            self._fault.set_text(printable(fault, LONGEST))
+            self._fault.set_visibility(bool(fault))
+
+    def _heard(self, heard: Heard) -> None:
+        if self._gone() or heard.kind != ROWS or heard.update is None:
+            return
+        if self._record is None:
+            background_tasks.create_lazy(self._load(), name=f'panel {self._root.id} {id(self)}')
+        elif self._moment.live and heard.update.flows.get(self._flow_id, frozenset()) & {
+                self._path, FLOW, STRUCTURE}:
+            self._soon()
+
+    def _gone(self) -> bool:
+        if self._root.is_deleted:
+            for end in self._ends:
+                end()
+        return bool(self._root.is_deleted)
+
+    def _soon(self) -> None:
+        if self._waiting is None and not self._gone():
+            wait = max(0.0, self._updated + PERIOD - time.monotonic())
+            self._waiting = asyncio.get_running_loop().call_later(wait, self._update)
+
+    def _update(self) -> None:
+        """Show the action at the moment; only what differs is sent."""
+        self._waiting, self._updated = None, time.monotonic()
+        record, at = self._record, self._moment.seq
+        if self._gone() or record is None:
+            return
+        shown, node = record.shown(self._path, at), record.nodes(at).get(self._path)
+        self._show_head(shown, node)
+        if self._controls is not None:
+            self._controls.update(record.flow(), record.shown(self._path))
+        attempts = record.attempts(self._path, at)
+        self._show_tabs(attempts)
+        attempt = next((one for one in attempts if one.number == self._chosen),
+                       attempts[-1] if attempts else None)
+        self._timer.active = attempt is not None and not attempt.ended \
+            and self._moment.live and self._robot.now.live
+        self._draw(attempt)
+        for fold in self._folds:
+            fold.change()
+
+    def _show_head(self, shown: Shown, node: Node | None) -> None:
+        look = look_of(shown)
+        self._icon.set_name(look.icon)
+        for element in (self._icon, self._state):
+            element.classes(replace=f'{look.css} look-text' + (
+                ' action-state' if element is self._state else ''))
+        self._state.set_text(look.label)
+        about = node.description if node else 'not part of the flow at this moment'
+        self._about.set_text(printable(about, LONGEST))
+        self._about.set_visibility(bool(about))
+        told = [node.kind if node else '', f'attempt {shown.attempt}' if shown.attempt else '']
+        if shown.since:
+            told.append(f'since {clock(shown.since)}')
+        self._when.set_text(' · '.join(filter(None, told)))
+        self._waits.set_text(f'Waits: {printable(shown.waits_for, LONGEST)}')
+        self._waits.set_visibility(bool(shown.waits_for))
+
+    def _show_tabs(self, attempts: list[AttemptShown]) -> None:
+        """Show a button for each attempt, if there are several."""
+        shown = attempts[-MAX_TABS:]
+        number = self._chosen if any(one.number == self._chosen for one in shown) else (
+            shown[-1].number if shown else None)
+        tabs = [(one.number, one.path, one.ended, 'true' if one.number == number else 'false')
+                for one in shown]
+        if tabs == self._tabs:
+            return
+        self._tabs = tabs
+        self._attempts.clear()
+        self._attempts.set_visibility(len(tabs) > 1)
+        with self._attempts:
+            if len(attempts) > len(shown):
+                ui.label(f'{len(attempts) - len(shown)} earlier')
+            for one, (_, _, _, here) in zip(shown, tabs):
+                self._tab(one, here)
+
+    def _tab(self, attempt: AttemptShown, here: str) -> None:
+        look = state_look(_ENDS.get(attempt.ended, 'in_progress'))
+        button = ui.button(on_click=lambda: self._choose(attempt.number), color=None).props(
+            'flat dense no-caps').classes('action-attempt')
+        button.props['aria-pressed'] = here
+        with button:
+            ui.icon(look.icon, size='14px').classes(f'{look.css} look-text').props(
+                'aria-hidden=true')
+            ui.label(f'#{attempt.number}' + (f' {attempt.path}' if attempt.path else ''))
+        button.props['aria-label'] = f'Attempt {attempt.number}: {attempt.ended or "goes on"}'
+
+    def _choose(self, number: int) -> None:
+        self._chosen = number
+        self._update()
+
+    def _again(self) -> None:
+        """Read the trace of an attempt that goes on again."""
+        self._drawn = None
+        self._update()
+
+    def _draw(self, attempt: AttemptShown | None) -> None:
+        until = self._until(attempt)
+        if (attempt, until) != self._drawn:
+            self._drawn = attempt, until
+            background_tasks.create(self._show_attempt(attempt, until), context=self._root)
+
+    def _until(self, attempt: AttemptShown | None) -> float | None:
+        """Return the ROS time (s) at which the curves of an attempt end; None: all of them."""
+        if self._moment.seq is None or attempt is None or attempt.ended or self._record is None:
+            return None
+        rows = [row for row in self._record.history(self._path, self._moment.seq)
+                if row.ros_time is not None]
+        here = self._record.row(self._moment.seq)
+        found = here.ros_time if here is not None else None
+        return found if found is not None else rows[-1].ros_time if rows else None
+
+    async def _show_attempt(self, attempt: AttemptShown | None, until: float | None) -> None:
+        trace: Trace | None = None
+        fault = ''
+        if attempt is not None:
+            flow_id, action_id = stored(self._flow_id, self._path)
+            try:
+                trace = await self._robot.record.source.trace(
+                    TraceKey(flow_id, action_id, attempt.number))
+            except Exception as error:  # of one reading
+                fault = f"The curves can't be read: {error}"
+        if not self._root.is_deleted and self._drawn == (attempt, until):
+            self._say(fault)
+            self._view.show(attempt, trace, until)
+
+    def _fill_work(self) -> None:
+        assert self._record is not None
+        text_block(work_text(self._record, self._path, self._moment.seq))
+
+    def _fill_history(self) -> None:
+        assert self._record is not None
+        history_table(self._record.history(self._path, self._moment.seq))
+
+    def _fill_text(self) -> None:
+        assert self._record is not None
+        text_block(self._record.text(self._path, self._moment.seq)
+                   or 'The journal does not have the text of this action.')

@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether motions may run, and the locked resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from .symbols import StateChip
+from .ticking import Ticking
+from ..controls import short, why_no_orders
+from ..orders import PageOrders
+from ...looks import LOOKS
+from ...robots import Answer, Orders, Robot
+
+LOOK = {'ready': 'succeeded', 'stopped': 'failed', 'not_ready': 'pending'}
+TEXT = {'ready': 'Ready', 'stopped': 'Stopped', 'not_ready': 'Not ready', '': 'Not known'}
+EXPLAINED = {
+    'ready': 'Motions may run.',
+    'stopped': 'Motions are stopped, and none starts, until a person clears the stop.',
+    'not_ready': 'No message on a safety topic yet: no motion starts.',
+    '': 'The bridge has not published a safety state.'}
+CONFIRM = 'Have you checked the robot? '
+
+
+class SafetyCard:
+    """The safety state, large; why, since when; the locked resources with buttons to unlock."""
+
+    def __init__(self, robot: Robot, orders: PageOrders) -> None:
+        self._robot, self._orders = robot, orders
+        self._locked: Sequence[str] | None = None
+        self._buttons: list[ui.button] = []
+        with ui.element('section').classes('now-card safety') as self._card:
+            self._card.props['aria-label'] = 'Safety'
+            with ui.element('div').classes('safety-state').props(
+                    'role=status aria-live=assertive'):
+                self._chip = StateChip('34px', 'safety-chip')
+                self._since = Ticking(before='for ')
+            self._explained = ui.label().classes('now-soft')
+            self._reason = ui.label().classes('safety-reason foreign')
+            with ui.row().classes('safety-details') as self._details:
+                self._code = ui.label().classes('code foreign')
+                self._topic = ui.label().classes('code foreign')
+            self._locks = ui.column().classes('safety-locks')
+            with ui.row().classes('items-center') as self._clear_row:
+                self._clear = ui.button(
+                    'Clear stop', icon='lock_open', color=None,
+                    on_click=lambda: self._send(())).props('outline no-caps data-order=clear_stop')
+                self._why = ui.input(placeholder='Reason (journaled)').props(
+                    'dense borderless maxlength=500 aria-label="Reason of the next order"')
+
+    def show(self) -> None:
+        """Show the robot's safety as it is now."""
+        now = self._robot.now
+        safety = now.safety
+        state = safety.state if safety else ''
+        look = LOOKS[LOOK.get(state, 'waiting')]
+        self._chip.show(look, TEXT.get(state, state))
+        self._card.classes(replace=f'now-card safety safety-{state or "unknown"} {look.css}')
+        self._explained.set_text(EXPLAINED.get(state, ''))
+        self._reason.set_text(safety.reason if safety else '')
+        self._reason.set_visibility(bool(safety and safety.reason))
+        self._code.set_text(safety.error_code if safety else '')
+        self._topic.set_text(safety.topic if safety else '')
+        self._details.set_visibility(bool(safety and (safety.error_code or safety.topic)))
+        self._since.set_visibility(bool(safety and safety.since))
+        if safety:
+            self._since.show(safety.since, now.clock_offset)
+        locked = tuple(safety.locked) if safety else ()
+        if locked != self._locked:
+            self._locked = locked
+            self._show_locks(locked)
+        self._clear_row.set_visibility(state == 'stopped' or bool(locked))
+        self._clear.set_text('Clear stop' if state == 'stopped' else 'Unlock all')
+        self._enable()
+
+    def _show_locks(self, locked: Sequence[str]) -> None:
+        self._locks.clear()
+        self._locks.set_visibility(bool(locked))
+        self._buttons.clear()
+        if not locked:
+            return
+        with self._locks:
+            ui.label('Locked: the stop of a motion was not confirmed').classes('now-soft')
+            for name in locked:
+                with ui.row().classes('safety-lock no-wrap'):
+                    ui.icon('lock', size='16px').props('aria-hidden=true')
+                    ui.label('everything' if name == '*' else name).classes('foreign')
+                    button = ui.button(
+                        'Unlock', color=None,
+                        on_click=lambda name=name: self._send((name,)),
+                    ).props('flat dense no-caps data-order=unlock')
+                    button.props['aria-label'] = f'Unlock {short(name)}'
+                    self._buttons.append(button)
+
+    def _enable(self) -> None:
+        reason = why_no_orders(self._robot, self._orders)
+        for button in (self._clear, *self._buttons):
+            button.set_enabled(not reason)
+            if button.props.get('title', '') != reason:
+                button.props['title'] = reason
+        self._why.set_enabled(not reason)
+
+    async def _send(self, resources: Sequence[str]) -> None:
+        reason = str(self._why.value or '').strip()
+
+        async def order(orders: Orders, actor: str) -> Answer:
+            return await orders.clear_stop(resources, actor=actor, reason=reason)
+
+        safety = self._robot.now.safety
+        what = (f'unlock {short(resources[0])}' if resources
+                else 'clear the stop' if safety and safety.state == 'stopped'
+                else 'unlock all resources')
+        await self._orders.send(self._robot, what, order,
+                                confirm=f'{CONFIRM}{what.capitalize()}? Motions may start again.')

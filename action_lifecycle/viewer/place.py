@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the address of a page says: the view, robot, flow, moment and action; never a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+MAX_NAME = 1024
+"""Maximum length of a name in an address."""
+MAX_SEQ = 2 ** 63 - 1
+
+
+class View(NamedTuple):
+    """A page; `key`: the key on the keyboard that leads there."""
+
+    path: str
+    label: str
+    icon: str
+    key: str
+    about: str
+
+
+FLOW = View('/', 'Flow', 'account_tree', 'f', 'the actions of a flow as a graph')
+TIMELINE = View('/timeline', 'Timeline', 'view_timeline', 't', 'when each action did what')
+NOW = View('/now', 'Now', 'sensors', 'n', 'safety, questions, facts, cameras')
+RUNS = View('/runs', 'Runs', 'insights', 'r', 'all runs, and how well they did')
+VIEWS = (FLOW, TIMELINE, NOW, RUNS)
+
+
+class Place(NamedTuple):
+    """What a page shows; `at`: the last row of the journal, None: now. '' leaves the choice."""
+
+    robot: str = ''
+    flow: str = ''
+    at: int | None = None
+    pick: str = ''
+
+    def url(self, view: View) -> str:
+        """Return the address."""
+        given = {'robot': self.robot, 'flow': self.flow,
+                 'at': '' if self.at is None else str(self.at), 'pick': self.pick}
+        query = urlencode({name: value for name, value in given.items() if value})
+        return view.path + (f'?{query}' if query else '')
+
+
+def place_of(query: Mapping[str, str]) -> Place:
+    """Return the place of an address; what makes no sense is left out."""
+    at = query.get('at', '')
+    seq = int(at) if at.isascii() and at.isdigit() and len(at) < 20 else None
+    return Place(_name(query, 'robot'), _name(query, 'flow'),
+                 seq if seq is None or seq <= MAX_SEQ else None, _name(query, 'pick'))
+
+
+def _name(query: Mapping[str, str], key: str) -> str:
+    text = query.get(key, '')
+    return text if len(text) <= MAX_NAME and text.isprintable() else ''

@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A flow as the journal has it: its text, and its edits up to any row."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+import json
+from typing import Any, NamedTuple
+
+from ...documents.errors import LifecycleError
+from ...flow.edits.edit_validation import idle_run, replay_edit
+from ...flow.files.edit import parse_edit, StagedEdit
+from ...flow.files.flow import Flow
+from ...flow.files.journaled import journaled_flow
+from ...flow.files.sources import from_rows
+from ...flow.run.flow_run import FlowRun
+from ...journal.row import JournalError, Row
+
+MAX_PARSED = 64
+"""Maximum number of flows that are kept parsed, since nested flows are often the same."""
+Head = Mapping[str, Any]
+_parsed: OrderedDict[str, Flow] = OrderedDict()
+
+
+class Version(NamedTuple):
+    """
+    A flow between two edits; it must not be changed.
+
+    `names`: the actions that are known from rows only, if the text or an edit can't be read.
+    """
+
+    flow: Flow | None
+    names: tuple[str, ...]
+
+    @property
+    def actions(self) -> list[str]:
+        """Return the names of all actions."""
+        known = () if self.flow is None else self.flow.actions
+        return [*known, *(name for name in self.names if name not in known)]
+
+
+class _Edit(NamedTuple):
+    """A journaled edit; `staged`: None if it can't be read."""
+
+    seq: int
+    staged: StagedEdit | None
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class FlowVersions:
+    """The versions of one flow; `fault`: why its text or an edit can't be read, or ''."""
+
+    def __init__(self, flow_id: str) -> None:
+        self.flow_id = flow_id
+        self.head: Head = {}  #: data of the row 'accepted'; empty if it is not in the journal
+        self.fault = 'the journal does not have its text'
+        self._texts: list[str] = []
+        self._base: Flow | None = None
+        self._run: FlowRun | None = None
+        self._edits: list[_Edit] = []
+        self._named: dict[str, None] = {}  #: actions that rows name
+        self._built: OrderedDict[int, Version] = OrderedDict()
+
+    @property
+    def text(self) -> str:
+        """Return the text as far as the journal has it, without edits."""
+        return ''.join(self._texts)
+
+    def take_text(self, row: Row) -> bool:
+        """Take a row 'accepted' or 'text'; returns whether the text is complete."""
+        try:
+            if row.event == 'accepted' and not self.head:
+                self.head = row.data
+            if not self.head or self._base is not None:
+                return False
+            self._texts.append(str(row.data['text']))
+            if len(self._texts) < self.head.get('parts', 1):
+                self.fault = 'the journal does not have all of its text yet'
+                return False
+            self._base = read_flow(self.head, ''.join(self._texts))
+            self._run, self.fault = idle_run(self._base.copy()), ''
+        except Exception as error:  # a row may have any content
+            self.fault = said(error)
+        self.name(self.head.get('action_names') or ())
+        self._built.clear()
+        return True
+
+    def completed_by(self, row: Row) -> tuple[Head, str] | None:
+        """Return the head and the text of the flow if a row completes it."""
+        if row.kind != 'flow' or row.event not in ('accepted', 'text'):
+            return None
+        try:
+            head = row.data if row.event == 'accepted' else self.head
+            texts = [*self._texts, str(row.data['text'])]
+            return (head, ''.join(texts)) if head and len(texts) >= head.get('parts', 1) else None
+        except (JournalError, LookupError, TypeError):
+            return None
+
+    def take_edit(self, row: Row) -> None:
+        """Take a row 'edited'."""
+        added: tuple[str, ...] = ()
+        removed: tuple[str, ...] = ()
+        staged: StagedEdit | None = None
+        try:
+            data = row.data
+            added, removed = _names(data.get('added')), _names(data.get('removed'))
+            if self._run is not None:
+                self._run.flow.sources.add(from_rows(data.get('nested', [])))
+                staged = replay_edit(
+                    self._run, parse_edit(data['edit'], data['file']), data['names'])
+                self._run.apply_edit(staged, row.seq, row.actor)
+                removed = tuple(name for name, source in staged.changes.items() if source is None)
+        except Exception as error:  # a row may have any content
+            staged, self.fault = None, f'its edit in row {row.seq} can not be read: {said(error)}'
+        self._edits.append(_Edit(row.seq, staged, added, removed))
+
+    def name(self, names: Iterable[str]) -> bool:
+        """Take names of actions from rows; returns whether this shows an action more."""
+        new = [name for name in names if name not in self._named]
+        self._named.update(dict.fromkeys(new))
+        if not new or not self.fault:
+            return False
+        self._built.clear()
+        return True
+
+    def at(self, seq: int) -> Version:
+        """Return the flow after the rows up to `seq`."""
+        number = sum(edit.seq <= seq for edit in self._edits)
+        version = self._built.get(number)
+        if version is None:
+            version = self._built[number] = self._build(number)
+            if len(self._built) > 3:
+                self._built.popitem(last=False)
+        return version
+
+    def removed(self, seq: int) -> tuple[str, ...]:
+        """Return the actions that the edit in row `seq` has removed."""
+        return next((edit.removed for edit in self._edits if edit.seq == seq), ())
+
+    def _build(self, number: int) -> Version:
+        flow = None if self._base is None else self._base.copy()
+        names = dict(self._named) if self.fault else {}
+        for edit in self._edits[:number]:
+            if edit.staged is not None and flow is not None:
+                flow.apply(edit.staged.flow, edit.staged.changes)
+            for name in edit.removed:
+                names.pop(name, None)
+                if edit.staged is None and flow is not None and name in flow.actions:
+                    flow.apply(flow.with_changes({name: None}), {name: None})
+            names.update(dict.fromkeys(edit.added))
+        if flow is not None and not self.fault:
+            names = {}
+        return Version(flow, tuple(names))
+
+
+def read_flow(head: Head, text: str) -> Flow:
+    """
+    Return a journaled flow, which must not be changed; raises DocumentError.
+
+    Call it in a thread before, for a large flow: then it is found here.
+    """
+    key = json.dumps([text, {name: value for name, value in head.items() if name in (
+        'length', 'nested', 'origin', 'file', 'parameters')}], sort_keys=True)
+    flow = _parsed.get(key)
+    if flow is None:
+        flow = journaled_flow(head, text, [])
+        _parsed[key] = flow
+        if len(_parsed) > MAX_PARSED:
+            _parsed.popitem(last=False)
+    return flow
+
+
+def said(error: Exception) -> str:
+    """Return an error for people; errors of unexpected content with their type."""
+    return str(error) if isinstance(error, LifecycleError) else f'{type(error).__name__}: {error}'
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(name for name in value if isinstance(name, str)) \
+        if isinstance(value, list) else ()

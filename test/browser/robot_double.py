@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+A viewer of a robot whose `Now` a test sets, as a process: JOURNAL, FOLDER.
+
+Each line of FOLDER/now is a JSON object of the parts of `Now` that change, and 'kind'. Orders are
+written to FOLDER/orders, one JSON list a line; an answer that is refused is in FOLDER/refuse.
+FOLDER/picture.png is the picture of each topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+import sys
+from typing import Any
+
+from action_lifecycle.viewer import robots
+from action_lifecycle.viewer.access import Access
+from action_lifecycle.viewer.app import build
+from action_lifecycle.viewer.record.robot_record import RobotRecord
+from action_lifecycle.viewer.record.shown import QuestionNow
+from action_lifecycle.viewer.record.sources import LocalRows
+from action_lifecycle.viewer.robots import Answer, Heard, Robot, ROWS
+from action_lifecycle.viewer.server import Server
+
+PARTS: dict[str, Any] = {
+    'safety': lambda value: robots.SafetyNow(*value),
+    'facts': lambda value: tuple(robots.FactNow(*each) for each in value),
+    'questions': lambda value: tuple(QuestionNow(*each) for each in value),
+    'nodes': lambda value: {name: robots.NodeSeen(*each) for name, each in value.items()},
+    'motions': lambda value: {
+        (flow_id, path): robots.MotionNow(*rest) for flow_id, path, *rest in value},
+    'frames': lambda value: tuple(
+        robots.FrameNow(parent, child, tuple(place), tuple(turn))
+        for parent, child, place, turn in value)}
+
+
+class OrdersDouble:
+    """Writes down the orders."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _take(self, *order: Any) -> Answer:
+        with open(self._folder / 'orders', 'a', encoding='utf-8') as file:
+            file.write(json.dumps(order) + '\n')
+        refuse = self._folder / 'refuse'
+        return Answer(False, refuse.read_text()) if refuse.exists() else Answer(True, '')
+
+    async def control(self, verb: str, flow_id: str, path: str = '', *, hold: bool = False,
+                      clear: bool = False, actor: str, reason: str = '') -> Answer:
+        return self._take(verb, flow_id, path, hold, clear, actor, reason)
+
+    async def cancel(self, flow_id: str, path: str = '', *, actor: str, reason: str = ''
+                     ) -> Answer:
+        return self._take('cancel', flow_id, path, actor, reason)
+
+    async def respond(self, question: QuestionNow, answer: str, *, actor: str, comment: str = ''
+                      ) -> Answer:
+        return self._take('respond', question.id, answer, actor, comment)
+
+    async def clear_stop(self, resources: Any = (), *, actor: str, reason: str = '') -> Answer:
+        return self._take('clear_stop', list(resources), actor, reason)
+
+
+class ImagesDouble:
+    """The same picture for each topic; counts how often it was fetched."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def image(self, topic: str) -> tuple[bytes, str]:
+        with open(self._folder / 'fetched', 'a', encoding='utf-8') as file:
+            file.write(f'{topic}\n')
+        return (self._folder / 'picture.png').read_bytes(), 'image/png'
+
+
+async def follow(robot: Robot, folder: Path) -> None:
+    """Apply the lines of the file, and the rows of the journal."""
+    done, looked = 0, 0
+    file = folder / 'now'
+    while True:
+        lines = file.read_text(encoding='utf-8').splitlines() if file.exists() else []
+        for line in lines[done:]:
+            change = json.loads(line)
+            kind = change.pop('kind', 'safety')
+            robot.change(kind, **{
+                name: PARTS.get(name, lambda value: value)(value)
+                for name, value in change.items()})
+        done = len(lines)
+        if looked % 10 == 0:
+            update = await robot.record.update()
+            if update.flows or update.new_flows or update.lost:
+                robot.tell(Heard(ROWS, update))
+        looked += 1
+        await asyncio.sleep(0.02)
+
+
+def main() -> None:
+    """Serve until SIGINT."""
+    folder = Path(sys.argv[2])
+    orders = OrdersDouble(folder)
+    images = ImagesDouble(folder) if (folder / 'picture.png').exists() else None
+    robot = Robot('cell', RobotRecord(LocalRows(sys.argv[1])), orders=orders, images=images)
+    app = build([robot], Access(), [lambda: follow(robot, folder)])
+    server = Server(app, port=0)
+    print(server.address, flush=True)
+    server.run()
+
+
+if __name__ == '__main__':
+    main()

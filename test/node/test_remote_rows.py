@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows read over get_rows are those of the file, column for column."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from action_lifecycle.journal import Entry, Journal, JournalError
+from action_lifecycle.nodes.shared.row_queries import LARGEST
+from action_lifecycle.nodes.web.remote_rows import RemoteRows
+from action_lifecycle.viewer.record.sources import LocalRows
+from action_lifecycle_msgs.srv import GetRows
+import pytest
+
+from .web_rig import Fleet, LEDGER, Viewer
+
+TEXT = 'tab\t, escape \x1b, "quotes", ünï, 𝄞, \\, \u202e'
+LARGE = 'x' * (LARGEST // 2)
+
+
+@pytest.fixture(scope='module')
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    # of the robot, only the ledger node runs
+    fleet = Fleet(tmp_path_factory.mktemp('rows'), {'one': 1.0})
+    with Journal(fleet.journal('one')) as journal:
+        for number in range(70):
+            flow = f'flow-{number}'
+            journal.append_many([
+                Entry(kind='flow', flow_id=flow, event='accepted', to_state='START', cause=TEXT,
+                      data={'name': flow, 'text': TEXT}, ros_time=number / 3 if number else None),
+                *(Entry(kind='transition', flow_id=inner, action_id='a', attempt=1, event='start',
+                        actor=TEXT, data={'number': number / 7})
+                  for inner in (flow, f'{flow}/pick', f'{flow}/pick.2') for _ in range(20)),
+                Entry(kind='flow', flow_id=flow, event='finish', to_state='FINISH', final=True)])
+        for _ in range(5):
+            journal.append(Entry(kind='note', flow_id='flow-3', event='large',
+                                 data={'text': LARGE}))
+        journal.append(Entry(kind='plan', action_id='wanted', event='requested'))
+    fleet.start('one', LEDGER)
+    yield fleet
+    fleet.close()
+
+
+@pytest.fixture(scope='module')
+def viewer(fleet: Fleet) -> Iterator[Viewer]:
+    viewer = Viewer(fleet, {'one': fleet.folder / 'no.journal'})
+    viewer.until_node('one', 'ledger', 'active', 40.0)
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture(scope='module')
+def remote(viewer: Viewer) -> RemoteRows:
+    client = viewer.node.create_client(GetRows, '/one/ledger/get_rows')
+    return RemoteRows(viewer.node, 'one', [client])
+
+
+def test_they_are_equal(fleet: Fleet, viewer: Viewer, remote: RemoteRows) -> None:
+    local = LocalRows(fleet.journal('one'))
+    assert viewer.do(remote.last_seq()) == asyncio.run(local.last_seq()) > 4000
+    for query in ({}, {'flow_id': 'flow-3'}, {'flow_id': 'flow-3/pick'}, {'flow_id': 'none'}):
+        for limit in (7, 500, 2000):
+            there, here = [], []
+            for source, rows, run in (
+                    (remote, there, viewer.do), (local, here, asyncio.run)):
+                after = 0
+                while page := run(source.rows(after=after, limit=limit, **query)):
+                    assert len(page) <= limit
+                    rows += page
+                    after = page[-1].seq
+                    if limit == 7 and len(rows) > 70:
+                        break
+            if limit == 7:
+                assert there[:70] == here[:70]
+            else:
+                assert there == here
+    assert all(row.intact() for row in there)
+
+
+def test_the_newest_flows_are_equal(
+    fleet: Fleet, viewer: Viewer, remote: RemoteRows
+) -> None:
+    local = LocalRows(fleet.journal('one'))
+    for before, limit in ((None, 50), (None, 3), (1500, 20), (1, 5), (None, 500)):
+        there = viewer.do(remote.flows(before=before, limit=limit))
+        assert there == asyncio.run(local.flows(before=before, limit=limit))
+    assert len(there) == 2 * 70 + 1
+
+
+def test_a_page_is_not_larger_than_its_limit(
+    viewer: Viewer, remote: RemoteRows, fleet: Fleet
+) -> None:
+    client = viewer.node.create_client(GetRows, '/one/ledger/get_rows')
+    fleet.until(client.service_is_ready, 20.0, 'get_rows')
+    found = fleet.ask(client, GetRows.Request(flow_id='flow-3', after_seq=500, limit=1000))
+    assert found.more and sum(map(len, found.rows_json)) <= LARGEST
+    page = fleet.ask(client, GetRows.Request(
+        flow_id='flow-3', after_seq=found.next_seq, limit=1000))
+    assert len(page.rows_json) == 1  # the next one would not fit
+    last = fleet.ask(client, GetRows.Request(after_seq=2**64 - 1))
+    assert not last.rows_json and not last.more and not last.error_code
+
+
+def test_a_missing_journal_is_an_error_that_names_the_robot(
+    viewer: Viewer, fleet: Fleet, tmp_path: Path
+) -> None:
+    client = viewer.node.create_client(GetRows, '/nobody/ledger/get_rows')
+    absent = RemoteRows(viewer.node, 'nobody', [client])
+    with pytest.raises(JournalError, match='nobody: no node'):
+        viewer.do(absent.last_seq())
