@@ -96,7 +96,11 @@ class AgeSource(TopicSource):
 
 
 class WindowSource(TopicSource):
-    """The samples of a time window, reduced to one value."""
+    """
+    The samples of a time window, reduced to one value.
+
+    The newest sample also counts after it has left the window, until it is older than `max_age`.
+    """
 
     __slots__ = ('_over_time', '_reduced', '_samples', '_timing', '_window')
 
@@ -142,6 +146,8 @@ class WindowSource(TopicSource):
                       if now < stamp + window and stamp > after]
         if self._over_time == 'rate':
             return len(values) / window
+        if not (values or self._timing) and samples and samples[-1][0] == self.stamp:
+            values = [samples[-1][1]]
         return finite(reduce_window(self._over_time, values))
 
     def begins(self, now: float) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 import math
+from types import SimpleNamespace
 
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import (
@@ -156,6 +157,45 @@ def test_a_window_is_reduced_and_slides(model: WorldModel) -> None:
     assert model.value('gap_rate', 9.0).value == 0.0
     assert model.value('mean_gap', 2.4).validity == Validity.STALE
     assert model.value('gap_age', 2.4).value == pytest.approx(1.0)
+
+
+PAUSED = parse_facts("""
+estop: none
+facts:
+  number: {topic: t, type: x/msg/Y, field: number, reduce: median, window: 0.05, max_age: 0.2}
+""")
+
+
+def test_the_newest_sample_counts_after_its_window_until_it_is_too_old() -> None:
+    model = WorldModel(PAUSED)
+
+    def sample(value: float, time: float) -> None:
+        model.ingest('t', SimpleNamespace(number=value), time)
+
+    def at(time: float) -> tuple[Validity, float | None]:
+        found = model.value('number', time)
+        return found.validity, found.value
+
+    sample(1.0, 1.0)
+    sample(2.0, 1.02)
+    assert at(1.04) == (Validity.VALID, 1.5)
+    assert at(1.06) == (Validity.VALID, 2.0)
+    assert at(1.21) == (Validity.VALID, 2.0)
+    assert at(1.22)[0] == Validity.STALE
+    sample(math.nan, 1.3)
+    assert at(1.3)[0] == Validity.UNKNOWN
+
+
+def test_a_pause_longer_than_a_window_does_not_end_the_time_of_a_condition() -> None:
+    model = WorldModel(PAUSED)
+    for time in (1.0, 1.01):
+        model.ingest('t', SimpleNamespace(number=5.0), time)
+    answers = confirm(model, 'number > 4', 1.01, hold=0.3, within=1.0, after=1.0)
+    for time in (1.13, 1.25, 1.31):  # pauses of 120 ms
+        model.advance(time - 0.01)
+        model.ingest('t', SimpleNamespace(number=5.0), time)
+    model.advance(1.32)
+    assert answers.outcome == WatchOutcome.CONFIRMED
 
 
 def test_a_growing_age_is_noticed_without_samples(model: WorldModel) -> None:
