@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from .listeners import Listeners
 
 
-class Moment:
+class Moment(Listeners):
     """
     A row of the journal after which everything is shown; `seq` None: live, as it is now.
 
@@ -16,9 +16,8 @@ class Moment:
     """
 
     def __init__(self, seq: int | None = None) -> None:
+        super().__init__()
         self._seq = seq
-        self._listeners: dict[int, Callable[[], None]] = {}
-        self._number = 0
 
     @property
     def seq(self) -> int | None:
@@ -35,12 +34,4 @@ class Moment:
         if seq == self._seq:
             return
         self._seq = seq
-        for callback in list(self._listeners.values()):
-            callback()
-
-    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back after each change; returns a function that ends it."""
-        self._number += 1
-        number = self._number
-        self._listeners[number] = callback
-        return lambda: self._listeners.pop(number, None) and None
+        self.tell()

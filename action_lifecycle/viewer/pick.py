@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from .listeners import Listeners
 
 
-class Pick:
+class Pick(Listeners):
     """The selected action; `path` '': none. Calling it with a path selects that action."""
 
     def __init__(self, path: str = '') -> None:
+        super().__init__()
         self._path = path
-        self._listeners: dict[int, Callable[[], None]] = {}
-        self._number = 0
 
     @property
     def path(self) -> str:
@@ -26,14 +25,6 @@ class Pick:
         if path == self._path:
             return
         self._path = path
-        for callback in list(self._listeners.values()):
-            callback()
+        self.tell()
 
     __call__ = set
-
-    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back after each change; returns a function that ends it."""
-        self._number += 1
-        number = self._number
-        self._listeners[number] = callback
-        return lambda: self._listeners.pop(number, None) and None

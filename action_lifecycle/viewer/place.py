@@ -32,17 +32,17 @@ VIEWS = (FLOW, TIMELINE, NOW, RUNS)
 
 
 class Place(NamedTuple):
-    """What a page shows; `at`: the last row of the journal, None: now. '' leaves the choice."""
+    """What a page shows; `seq`: of its moment, None: now. '' leaves the choice."""
 
     robot: str = ''
     flow: str = ''
-    at: int | None = None
+    seq: int | None = None
     pick: str = ''
 
     def url(self, view: View) -> str:
         """Return the address."""
         given = {'robot': self.robot, 'flow': self.flow,
-                 'at': '' if self.at is None else str(self.at), 'pick': self.pick}
+                 'at': '' if self.seq is None else str(self.seq), 'pick': self.pick}
         query = urlencode({name: value for name, value in given.items() if value})
         return view.path + (f'?{query}' if query else '')
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
+from .listeners import Listeners
 from .record.robot_record import RobotRecord
 from .record.shown import QuestionNow, Update
 
@@ -132,37 +133,23 @@ class Heard(NamedTuple):
     update: Update | None = None
 
 
-class Robot:
-    """One robot, live or as the journal has it. All methods are for the viewer's thread."""
+class Robot(Listeners):
+    """
+    One robot, live or as the journal has it. All methods are for the viewer's thread.
+
+    Listeners get a `Heard`.
+    """
 
     def __init__(
         self, name: str, record: RobotRecord, *, orders: Orders | None = None,
         images: Images | None = None, now: Now | None = None,
     ) -> None:
+        super().__init__()
         self.name = name
         self.record = record
         self.orders = orders
         self.images = images
         self.now = now or Now()
-        self._listeners: dict[int, Callable[[Heard], None]] = {}
-        self._number = 0
-
-    def listen(self, callback: Callable[[Heard], None]) -> Callable[[], None]:
-        """Call back after each change; returns a function that ends it."""
-        self._number += 1
-        number = self._number
-        self._listeners[number] = callback
-        return lambda: self._listeners.pop(number, None) and None
-
-    @property
-    def heard_by(self) -> int:
-        """Return the number of listeners; may be read in any thread."""
-        return len(self._listeners)
-
-    def tell(self, heard: Heard) -> None:
-        """Call all listeners."""
-        for callback in list(self._listeners.values()):
-            callback(heard)
 
     def change(self, kind: str, **parts: Any) -> None:
         """Replace parts of what is now, and tell it."""

@@ -20,7 +20,7 @@ export default {
   template: `<div role="group" tabindex="0" :aria-label="label" @keydown="key"></div>`,
   props: {
     rows: Array, pieces: Array, kinds: Array, palette: Object, zero: Number, offset: Number, now: Number,
-    live: Boolean, cursor: Number, chosen: Number, label: String, version: Number },
+    live: Boolean, moment: Number, chosen: Number, label: String, version: Number },
   emits: ["pick", "go"],
   mounted() {
     this.$el.component = this; // for tests
@@ -54,7 +54,7 @@ export default {
       // the time of the robot's clock, as if it were that of the browser
       this.base = this.zero + this.offset + 60e3 * new Date(this.zero).getTimezoneOffset();
       this.clock = { now: this.now, at: performance.now(), live: this.live };
-      this.at = this.cursor ?? null;
+      this.at = this.moment ?? null;
       this.row = this.chosen ?? null;
       this.$el.style.maxHeight = `${ROW * Math.max(2, this.rows.length) + TOP + BOTTOM + 2}px`;
       this.draw();
@@ -69,9 +69,9 @@ export default {
         { id: "pieces", data: this.data() }, ...this.pointers()] });
     },
     // Show another moment (ms; null: live) and another chosen row (null: none).
-    point(cursor, chosen) {
+    point(moment, chosen) {
       if (!this.own) return;
-      this.at = cursor;
+      this.at = moment;
       const moved = chosen !== this.row && chosen !== null;
       this.row = chosen;
       if (!this.shown) return;
@@ -165,9 +165,9 @@ export default {
     pointers() {
       const at = this.at === null ? null : this.base + this.at;
       return coloured([
-        { id: "cursor", type: "line", data: [], silent: true, z: 6,
+        { id: "moment", type: "line", data: [], silent: true, z: 6,
           markLine: { silent: true, z: 7, symbol: "none", animation: false, label: { show: false },
-            lineStyle: { color: "@cursor", width: 2, type: "solid" },
+            lineStyle: { color: "@moment", width: 2, type: "solid" },
             data: at === null ? [] : [{ xAxis: at }] },
           markArea: { silent: true, z: 6, animation: false, itemStyle: { color: "@back",
             opacity: 0.65 }, data: at === null ? [] : [[{ xAxis: at }, { xAxis: this.range().max }]] } },

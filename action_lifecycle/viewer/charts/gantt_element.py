@@ -32,7 +32,7 @@ class GanttElement(Element, component='gantt_chart.js', dependencies=['chart_bas
         self._pieces: list[tuple[Piece, ...]] = []
         self._props.update(
             palette=PALETTE, kinds=[kind._asdict() for kind in KINDS], rows=(), pieces=(),
-            zero=0, offset=0, now=0, live=False, cursor=None, chosen=None, label='', version=0)
+            zero=0, offset=0, now=0, live=False, moment=None, chosen=None, label='', version=0)
         self._number = itertools.count(1)
         self.on('pick', lambda event: self._pick(event, pick), ['row'])
         self.on('go', lambda event: self._go(event, go), ['time'])
@@ -65,12 +65,12 @@ class GanttElement(Element, component='gantt_chart.js', dependencies=['chart_bas
             self._props.update(pieces=tuple(self._pieces), now=now, live=live)
         self.run_method('change', changed, now, live)
 
-    def point(self, cursor: int | None, chosen: str = '') -> None:
+    def point(self, moment: int | None, chosen: str = '') -> None:
         """Mark a moment (ms; None: live) and an action ('': none)."""
         place = self._places.get(chosen)
         with self._props.suspend_updates():
-            self._props.update(cursor=cursor, chosen=place)
-        self.run_method('point', cursor, place)
+            self._props.update(moment=moment, chosen=place)
+        self.run_method('point', moment, place)
 
     def _pick(self, event: GenericEventArguments, pick: Callable[[str], None]) -> None:
         place = event.args.get('row')

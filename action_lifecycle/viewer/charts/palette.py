@@ -22,5 +22,5 @@ PALETTE: dict[str, tuple[str, str]] = {
     '@unknown': ('#7b8794', '#8b98a8'),
     '@limit': ('#1f2933', '#f5f7fa'),
     '@window': ('rgba(204,153,0,0.16)', 'rgba(240,200,80,0.16)'),
-    '@cursor': ('#c2185b', '#ff80ab'),
+    '@moment': ('#c2185b', '#ff80ab'),
 }

@@ -21,15 +21,15 @@ class FlowGraph(Element, component='flow_graph.js'):
     A drawing that people pan, zoom and walk through by arrow keys.
 
     `pick` is called with the path of an action, `toggle` with the key of an item to be opened or
-    closed, `leave` when people move the view, `gone` when the element is deleted.
+    closed, `leave` when people move the view.
     """
 
     def __init__(
         self, pick: Callable[[str], None], toggle: Callable[[str], None],
-        leave: Callable[[], None], gone: Callable[[], None],
+        leave: Callable[[], None],
     ) -> None:
         super().__init__()
-        self._pick, self._toggle, self._gone = pick, toggle, gone
+        self._pick, self._toggle = pick, toggle
         self._drawing: Drawing | None = None
         self._label = ''
         self._cells: dict[str, Cell] = {}
@@ -113,7 +113,3 @@ class FlowGraph(Element, component='flow_graph.js'):
         box = self._box(event)
         if box and box.item.inner:
             self._toggle(box.item.key)
-
-    def _handle_delete(self) -> None:
-        self._gone()
-        super()._handle_delete()

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-import logging
-import time
 
 from nicegui import background_tasks, ui
 
 from .attempt_view import AttemptView
 from .controls import Controls
+from .followed_flow import FollowedFlow, Paths
 from .orders import page_orders
 from .panel_parts import clock, Fold, history_table, text_block, work_text
 from .styles import add_looks, add_style
@@ -21,7 +19,7 @@ from ..looks import look_of, LOOKS, state_look
 from ..moment import Moment
 from ..record.flow_record import FlowRecord
 from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
-from ..robots import Heard, Robot, ROWS
+from ..robots import Robot
 from ...lifecycle.flow_ids import stored
 from ...lifecycle.text_format import printable
 from ...traces import Trace, TraceKey
@@ -34,7 +32,6 @@ MAX_TABS = 12
 """Maximum number of attempts that are shown, the newest."""
 LONGEST = 500
 _ENDS = {'completed': 'completed', 'failed': 'error', 'canceled': 'canceled'}
-_LOG = logging.getLogger(__name__)
 
 
 def action_panel(robot: Robot, flow_id: str, path: str, moment: Moment) -> None:
@@ -49,14 +46,10 @@ class ActionPanel:
 
     def __init__(self, robot: Robot, flow_id: str, path: str, moment: Moment) -> None:
         self._robot, self._flow_id, self._path, self._moment = robot, flow_id, path, moment
-        self._record: FlowRecord | None = None
         self._controls: Controls | None = None
         self._chosen: int | None = None  #: number of the attempt that somebody has chosen
         self._tabs: list[tuple[int, str, str, str]] = []
         self._drawn: object = None  #: what the shown attempt depends on
-        self._waiting: asyncio.TimerHandle | None = None
-        self._updated = 0.0
-        self._ends: list[Callable[[], None]] = []
 
     def build(self) -> None:
         """Make the elements; what needs the journal follows."""
@@ -83,68 +76,42 @@ class ActionPanel:
             self._attempts.props['aria-label'] = 'Attempts'
             self._view = AttemptView()
             self._folds = [
-                Fold('Goal as sent, and results', self._fill_work),
-                Fold('History', self._fill_history), Fold('YAML', self._fill_text)]
+                self._fold('Goal as sent, and results', self._fill_work),
+                self._fold('History', self._fill_history), self._fold('YAML', self._fill_text)]
         for element in (self._about, self._waits, self._fault):
             element.set_visibility(False)
-        self._ends += [self._robot.listen(self._heard), self._moment.listen(self._soon)]
-        for end in self._ends:
-            self._root.client.on_delete(end)
         self._timer = ui.timer(TRACE_PERIOD, self._again, active=False)
-        background_tasks.create(self._load(), context=self._root)
+        self._flow = FollowedFlow(
+            self._robot, self._flow_id, self._root, self._changed, self._say, period=PERIOD,
+            moment=self._moment)
 
-    async def _load(self) -> None:
-        """Read the flow; on failure again with the next rows."""
-        try:
-            self._record = await self._robot.record.flow(self._flow_id)
-        except Exception as error:  # of one reading
-            _LOG.warning('%s: %s', self._robot.name, error)
-            self._say(f"The flow can't be read: {error}")
-            return
-        self._update()
+    def _fold(self, title: str, fill: Callable[[FlowRecord], object]) -> Fold:
+        return Fold(title, lambda: self._flow.record and fill(self._flow.record))
 
     def _say(self, fault: str) -> None:
-        if not self._root.is_deleted:
-            self._fault.set_text(printable(fault, LONGEST))
-            self._fault.set_visibility(bool(fault))
+        self._fault.set_text(printable(fault, LONGEST))
+        self._fault.set_visibility(bool(fault))
 
-    def _heard(self, heard: Heard) -> None:
-        if self._gone() or heard.kind != ROWS or heard.update is None:
-            return
-        if self._record is None:
-            background_tasks.create_lazy(self._load(), name=f'panel {self._root.id} {id(self)}')
-        elif self._moment.live and heard.update.flows.get(self._flow_id, frozenset()) & {
-                self._path, FLOW, STRUCTURE}:
-            self._soon()
-
-    def _gone(self) -> bool:
-        if self._root.is_deleted:
-            for end in self._ends:
-                end()
-        return bool(self._root.is_deleted)
-
-    def _soon(self) -> None:
-        if self._waiting is None and not self._gone():
-            wait = max(0.0, self._updated + PERIOD - time.monotonic())
-            self._waiting = asyncio.get_running_loop().call_later(wait, self._update)
+    def _changed(self, _: FlowRecord, paths: Paths | None) -> None:
+        if paths is None or paths & {self._path, FLOW, STRUCTURE}:
+            self._update()
 
     def _update(self) -> None:
         """Show the action at the moment; only what differs is sent."""
-        self._waiting, self._updated = None, time.monotonic()
-        record, at = self._record, self._moment.seq
-        if self._gone() or record is None:
+        record, seq = self._flow.record, self._moment.seq
+        if record is None or self._root.is_deleted:
             return
-        shown, node = record.shown(self._path, at), record.nodes(at).get(self._path)
+        shown, node = record.shown(self._path, seq), record.nodes(seq).get(self._path)
         self._show_head(shown, node)
         if self._controls is not None:
             self._controls.update(record.flow(), record.shown(self._path))
-        attempts = record.attempts(self._path, at)
+        attempts = record.attempts(self._path, seq)
         self._show_tabs(attempts)
         attempt = next((one for one in attempts if one.number == self._chosen),
                        attempts[-1] if attempts else None)
         self._timer.active = attempt is not None and not attempt.ended \
             and self._moment.live and self._robot.now.live
-        self._draw(attempt)
+        self._draw(record, attempt)
         for fold in self._folds:
             fold.change()
 
@@ -203,19 +170,19 @@ class ActionPanel:
         self._drawn = None
         self._update()
 
-    def _draw(self, attempt: AttemptShown | None) -> None:
-        until = self._until(attempt)
+    def _draw(self, record: FlowRecord, attempt: AttemptShown | None) -> None:
+        until = self._until(record, attempt)
         if (attempt, until) != self._drawn:
             self._drawn = attempt, until
             background_tasks.create(self._show_attempt(attempt, until), context=self._root)
 
-    def _until(self, attempt: AttemptShown | None) -> float | None:
+    def _until(self, record: FlowRecord, attempt: AttemptShown | None) -> float | None:
         """Return the ROS time (s) at which the curves of an attempt end; None: all of them."""
-        if self._moment.seq is None or attempt is None or attempt.ended or self._record is None:
+        seq = self._moment.seq
+        if seq is None or attempt is None or attempt.ended:
             return None
-        rows = [row for row in self._record.history(self._path, self._moment.seq)
-                if row.ros_time is not None]
-        here = self._record.row(self._moment.seq)
+        rows = [row for row in record.history(self._path, seq) if row.ros_time is not None]
+        here = record.row(seq)
         found = here.ros_time if here is not None else None
         return found if found is not None else rows[-1].ros_time if rows else None
 
@@ -230,18 +197,14 @@ class ActionPanel:
             except Exception as error:  # of one reading
                 fault = f"The curves can't be read: {error}"
         if not self._root.is_deleted and self._drawn == (attempt, until):
-            self._say(fault)
-            self._view.show(attempt, trace, until)
+            self._view.show(attempt, trace, until, fault)
 
-    def _fill_work(self) -> None:
-        assert self._record is not None
-        text_block(work_text(self._record, self._path, self._moment.seq))
+    def _fill_work(self, record: FlowRecord) -> None:
+        text_block(work_text(record, self._path, self._moment.seq))
 
-    def _fill_history(self) -> None:
-        assert self._record is not None
-        history_table(self._record.history(self._path, self._moment.seq))
+    def _fill_history(self, record: FlowRecord) -> None:
+        history_table(record.history(self._path, self._moment.seq))
 
-    def _fill_text(self) -> None:
-        assert self._record is not None
-        text_block(self._record.text(self._path, self._moment.seq)
+    def _fill_text(self, record: FlowRecord) -> None:
+        text_block(record.text(self._path, self._moment.seq)
                    or 'The journal does not have the text of this action.')

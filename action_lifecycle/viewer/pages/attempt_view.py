@@ -36,11 +36,14 @@ class AttemptView:
         self._place = ui.element('div').classes('attempt')
 
     def show(
-        self, attempt: AttemptShown | None, trace: Trace | None, until: float | None
+        self, attempt: AttemptShown | None, trace: Trace | None, until: float | None,
+        fault: str = '',
     ) -> None:
-        """Show an attempt with its curves up to a ROS time (s)."""
+        """Show an attempt with its curves up to a ROS time (s); `fault`: why it has none."""
         self._place.clear()
         with self._place:
+            if fault:
+                ui.label(printable(fault, LONGEST)).classes('action-fault')
             if attempt is None:
                 ui.label('It has not begun.').classes('action-soft')
                 return

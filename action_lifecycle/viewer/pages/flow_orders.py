@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-import logging
-
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from .controls import Controls
+from .followed_flow import FollowedFlow
 from .orders import page_orders
-from ..robots import Heard, Robot, ROWS
+from ..record.flow_record import FlowRecord
+from ..robots import Robot
 
+PERIOD = 0.1
+"""Shortest time (s) between two updates of the buttons."""
 ENDED = ('FINISH', 'FAIL')
-_LOG = logging.getLogger(__name__)
 
 
 class FlowOrders:
@@ -23,10 +24,8 @@ class FlowOrders:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._flow_id = ''
-        self._controls: Controls | None = None
         self._box = ui.element('div').classes('shell-orders')
         self._box.set_visibility(False)
-        self._box.client.on_delete(robot.listen(self._heard))
 
     def show(self, flow_id: str, name: str) -> None:
         """Take the orders for this flow; '': for none."""
@@ -35,27 +34,14 @@ class FlowOrders:
         self._flow_id = flow_id
         self._box.clear()
         self._box.set_visibility(False)
-        self._controls = None
-        if flow_id:
-            with self._box:
-                self._controls = Controls(self._robot, page_orders(), flow_id, '', name)
-            self._soon()
-
-    def _heard(self, heard: Heard) -> None:
-        if heard.kind == ROWS and heard.update is not None and self._flow_id in heard.update.flows:
-            self._soon()
-
-    def _soon(self) -> None:
-        background_tasks.create(self._update(), context=self._box)
-
-    async def _update(self) -> None:
-        flow_id = self._flow_id
-        try:
-            record = await self._robot.record.flow(flow_id)
-        except Exception as error:  # of one reading; again after the next rows
-            _LOG.warning('%s: %s', self._robot.name, error)
+        if not flow_id:
             return
-        if self._controls is not None and flow_id == self._flow_id and not self._box.is_deleted:
+        with self._box, ui.element('div') as root:
+            controls = Controls(self._robot, page_orders(), flow_id, '', name)
+
+        def show(record: FlowRecord, _: object) -> None:
             flow = record.flow()
-            self._controls.update(flow)
+            controls.update(flow)
             self._box.set_visibility(flow.state not in ENDED)
+
+        FollowedFlow(self._robot, flow_id, root, show, lambda fault: None, period=PERIOD)

@@ -5,35 +5,31 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
-import logging
-from pathlib import Path
-from typing import Any
-from weakref import WeakSet
 
-from nicegui import background_tasks, Client, ui
+from nicegui import ui
 
 from .action_list import ActionList
 from .flow_progress import FlowProgress, waiting
+from .followed_flow import FollowedFlow, Paths
+from .styles import add_looks, add_style
 from ..graph.drawing import Drawing
 from ..graph.flow_graph import FlowGraph
 from ..graph.grouping import LIMIT
-from ..looks import ACTIVE, look_of, style_sheet
+from ..looks import ACTIVE, look_of
 from ..moment import Moment
-from ..record.shown import Shown, STRUCTURE
-from ..robots import Heard, Robot, ROWS
-from ...documents.errors import LifecycleError
+from ..record.flow_record import FlowRecord
+from ..record.shown import STRUCTURE
+from ..robots import Robot
 from ...lifecycle.text_format import printable
 
 PERIOD = 0.05
 """Least time (s) between two updates of a page."""
-RETRY = 2.0
-"""Time (s) until a record that could not be read is read again."""
 EVERYTHING = 5_000
 """Maximum number of actions that are drawn without groups."""
-_styled: WeakSet[Client] = WeakSet()
+LONGEST = 500
+"""Maximum number of characters of a fault."""
 
 
 def flow_page(
@@ -45,11 +41,8 @@ def flow_page(
     `pick` is called with the path of an action that somebody has chosen. The page follows robot
     and moment until its elements are deleted, which they are when the client has gone.
     """
-    client = ui.context.client
-    if client not in _styled:
-        _styled.add(client)
-        ui.add_css(style_sheet())
-        ui.add_css(Path(__file__).with_suffix('.css'))
+    add_looks()
+    add_style('flow_page.css')
     _FlowPage(robot, flow_id, moment, pick)
 
 
@@ -58,24 +51,18 @@ class _FlowPage:
     def __init__(
         self, robot: Robot, flow_id: str, moment: Moment, pick: Callable[[str], None]
     ) -> None:
-        self._robot, self._flow_id, self._moment, self._pick = robot, flow_id, moment, pick
-        self._loop = asyncio.get_running_loop()
-        self._record: Any = None
-        self._due: set[str] | None = set()  #: paths to be shown anew; None: everything
-        self._timer: asyncio.TimerHandle | None = None
-        self._last = 0.0
+        self._flow_id, self._moment, self._pick = flow_id, moment, pick
         self._opened: dict[str, bool] = {}
         self._whole = False
         self._follow = True
         self._text = ''
         self._looks: frozenset[str] = frozenset()
-        self._gone = False
-        self._build()
-        self._stops = [robot.listen(self._heard), moment.listen(self._moved)]
-        background_tasks.create(self._load(), name=f'load {flow_id}')
+        root = self._build()
+        self._flow = FollowedFlow(
+            robot, flow_id, root, self._update, self._say, period=PERIOD, moment=moment)
 
-    def _build(self) -> None:
-        with ui.element('div').classes('flow-page'):
+    def _build(self) -> ui.element:
+        with ui.element('div').classes('flow-page') as root:
             with ui.element('div').classes('flow-top'):
                 self._lost = ui.label('').classes('flow-lost').props('role=alert')
                 self._lost.set_visibility(False)
@@ -97,87 +84,28 @@ class _FlowPage:
                         _tool('fit_screen', 'Show all (0)', lambda: self._graph.fit())
                         _tool('add', 'Zoom in (+)', lambda: self._graph.zoom(1.25))
                         _tool('remove', 'Zoom out (-)', lambda: self._graph.zoom(0.8))
-                    self._graph = FlowGraph(
-                        self._picked, self._toggle, self._leave, self._end)
+                    self._graph = FlowGraph(self._picked, self._toggle, self._leave)
+        return root
 
-    # following
-
-    def _end(self) -> None:
-        self._gone = True
-        for stop in self._stops:
-            stop()
-        if self._timer is not None:
-            self._timer.cancel()
-
-    async def _load(self) -> None:
-        while not self._gone:
-            try:
-                record = await self._robot.record.flow(self._flow_id)
-            except LifecycleError as error:
-                self._say_lost(str(error))
-                await asyncio.sleep(RETRY)
-                continue
-            self._record = record
-            self._say_fault('')
-            self._show_anew(None)
-            return
-
-    def _heard(self, heard: Heard) -> None:
-        if heard.kind != ROWS or heard.update is None:
-            return
-        if self._record is not None:
-            self._say_fault(heard.update.lost)
-        paths = heard.update.flows.get(self._flow_id)
-        if paths and self._moment.live:
-            self._show_anew(paths)
-
-    def _moved(self) -> None:
-        self._show_anew(None)
-
-    def _show_anew(self, paths: frozenset[str] | None) -> None:
-        """Show some actions (None: everything), but not too often."""
-        if paths is None:
-            self._due = None
-        elif self._due is not None:
-            self._due |= paths
-        if self._timer is None and not self._gone:
-            delay = max(0.0, self._last + PERIOD - self._loop.time())
-            self._timer = self._loop.call_later(delay, self._show_due)
-
-    def _show_due(self) -> None:
-        self._timer = None
-        self._last = self._loop.time()
-        due, self._due = self._due, set()
-        if self._record is None:
-            return
-        try:
-            self._show(due)
-        except LifecycleError as error:
-            self._say_lost(str(error))
-        except Exception:
-            logging.getLogger('action_lifecycle').exception(
-                'the page of flow %s could not be updated', self._flow_id)
-            self._say_lost('this page could not be updated; see the log')
-
-    def _show(self, due: set[str] | None) -> None:
-        at = self._moment.seq
-        shown = partial(self._record.shown, at=at)
+    def _update(self, record: FlowRecord, due: Paths | None) -> None:
+        seq = self._moment.seq
+        shown = partial(record.shown, seq=seq)
         drawing = self._graph.drawing
         if drawing is None or due is None or STRUCTURE in due:
-            nodes = self._record.nodes(at)
+            nodes = record.nodes(seq)
             if drawing is None or nodes != drawing.nodes:
-                self._draw(shown, keep=drawing is not None)
-                drawing = self._graph.drawing
-                due = set()
+                self._draw(record, keep=drawing is not None)
+                drawing, due = self._graph.drawing, frozenset()
         assert drawing is not None
         paths = self._graph.apply(shown, due)
         self._list.change(drawing.nodes, drawing.now, paths)
-        self._progress.show(self._record.flow(at), drawing.looks, waiting(drawing.now))
+        self._progress.show(record.flow(seq), drawing.looks, waiting(drawing.now))
         if self._follow:
             self._reveal_active(paths)
 
-    def _draw(self, shown: Callable[[str], Shown], *, keep: bool) -> None:
-        nodes = self._record.nodes(self._moment.seq)
+    def _draw(self, record: FlowRecord, *, keep: bool) -> None:
+        nodes = record.nodes(self._moment.seq)
+        shown = partial(record.shown, seq=self._moment.seq)
         drawing = Drawing(nodes, shown, self._opened, EVERYTHING if self._whole else LIMIT)
         self._graph.show(drawing, f'Flow {self._flow_id}, {len(nodes)} actions', keep=keep)
         self._list.show(nodes, drawing.now)
@@ -192,16 +120,9 @@ class _FlowPage:
         if active:
             self._graph.reveal(max(active, key=lambda path: drawing.now[path].seq))
 
-    def _say_fault(self, lost: str) -> None:
-        if not lost and not self._record.last_seq:
-            lost = f'the journal has no flow {printable(self._flow_id, 200)} yet'
-        fault = self._record.fault
-        self._say_lost(lost or (f"the text of the flow can't be read: {fault}" if fault else ''))
-
-    def _say_lost(self, why: str) -> None:
-        self._lost.set_visibility(bool(why))
-        if self._lost.text != why:
-            self._lost.set_text(why)
+    def _say(self, fault: str) -> None:
+        self._lost.set_visibility(bool(fault))
+        self._lost.set_text(printable(fault, LONGEST))
 
     # what people do
 
@@ -217,18 +138,18 @@ class _FlowPage:
         self._pick(path)
 
     def _toggle(self, key: str) -> None:
-        drawing = self._graph.drawing
-        if self._record is not None and drawing is not None:
+        record, drawing = self._flow.record, self._graph.drawing
+        if record is not None and drawing is not None:
             is_open = next(box.frame for box in drawing.boxes if box.item.key == key)
             self._opened[key] = not is_open
-            self._draw(partial(self._record.shown, at=self._moment.seq), keep=True)
+            self._draw(record, keep=True)
 
     def _toggle_whole(self) -> None:
         self._whole = not self._whole
         self._opened.clear()
         _press(self._whole_tool, self._whole)
-        if self._record is not None:
-            self._draw(partial(self._record.shown, at=self._moment.seq), keep=False)
+        if self._flow.record is not None:
+            self._draw(self._flow.record, keep=False)
 
     def _leave(self) -> None:
         """Let the view be where people have moved it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from nicegui import ui
 from nicegui.element import Element
 
+from .listening import listen_while_shown
 from ..moment import Moment
 from ...lifecycle.text_format import printable
 
@@ -32,7 +33,7 @@ class Notices:
                 self._row = ui.label()
                 ui.button('Back to now', on_click=lambda: moment.set(None)).props(
                     'flat dense no-caps data-key=l title="Show what is now (l)"')
-        ui.context.client.on_delete(moment.listen(self._show_moment))
+        listen_while_shown(moment, self._box, self._show_moment)
         self._show_moment()
 
     def say(self, key: str, text: str) -> None:
@@ -48,6 +49,5 @@ class Notices:
         line.set_visibility(bool(text))
 
     def _show_moment(self) -> None:
-        if not self._box.is_deleted:
-            self._past.set_visibility(self._follows and not self._moment.live)
-            self._row.set_text(f'The past is shown: after row {self._moment.seq} of the journal')
+        self._past.set_visibility(self._follows and not self._moment.live)
+        self._row.set_text(f'The past is shown: after row {self._moment.seq} of the journal')

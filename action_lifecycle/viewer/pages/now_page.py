@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nicegui import background_tasks, ui
 
+from .listening import listen_while_shown
 from .now.camera import Camera
 from .now.facts_table import FactsTable
 from .now.frames import FramesScene
-from .now.listening import listen_while_shown
 from .now.nodes import Nodes
 from .now.open_actions import OpenActions
 from .now.questions import Questions

@@ -66,10 +66,10 @@ def text_block(text: str) -> None:
         ui.label(shown).classes('action-pre')
 
 
-def work_text(record: FlowRecord, path: str, at: int | None) -> str:
+def work_text(record: FlowRecord, path: str, seq: int | None) -> str:
     """Return the steps of an action's work, with the goals as sent and the results, as YAML."""
     try:
-        action = record.action(path, at)
+        action = record.action(path, seq)
     except LifecycleError as error:
         return str(error)
     found: list[dict[str, Any]] = []

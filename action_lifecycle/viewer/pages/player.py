@@ -12,6 +12,7 @@ from datetime import datetime
 from nicegui import ui
 from nicegui.events import KeyEventArguments, ValueChangeEventArguments
 
+from .listening import listen_while_shown
 from ..moment import Moment
 from ..record.flow_record import FlowRecord
 from ..robots import Robot
@@ -63,8 +64,7 @@ class Player:
                     self._why = ui.label('').classes('player-why')
         self._timer = ui.timer(TICK, self._advance, active=False)
         ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
-        self._ends = [moment.listen(self.update)]
-        self._root.client.on_delete(self._ends[0])
+        listen_while_shown(moment, self._root, self.update)
 
     def _button(self, icon: str, title: str, work: object) -> ui.button:
         button = ui.button(icon=icon, on_click=work, color=None).props(  # type: ignore[arg-type]
@@ -94,9 +94,6 @@ class Player:
 
     def update(self) -> None:
         """Show the moment."""
-        if self._root.is_deleted:
-            self._ends[0]()
-            return
         if not self._stops or self._record is None:
             return
         live, index = self._moment.live, self._index(self._moment.seq)

@@ -13,7 +13,7 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
-from .now.listening import listen_while_shown
+from .listening import listen_while_shown
 from .now_page import STYLE as NOW_STYLE
 from .runs.details import ActionDetails
 from .runs.overview import show_cards, show_picture

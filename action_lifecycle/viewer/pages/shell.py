@@ -18,6 +18,7 @@ from nicegui.element import Element
 
 from .flow_orders import FlowOrders
 from .header import Header
+from .listening import listen_while_shown
 from .notices import Notices
 from .orders import set_page_orders
 from .side_panel import SidePanel
@@ -60,7 +61,7 @@ class Shell:
         self._unknown = place.robot if place.robot not in ('', self._robot.name) else ''
         self._access = access
         self._place = place._replace(robot=self._robot.name if len(robots) > 1 else '')
-        self._moment = Moment(place.at)
+        self._moment = Moment(place.seq)
         self._pick = Pick(place.pick)
         self._flow = place.flow
         self._heads: list[FlowHead] = []
@@ -75,7 +76,6 @@ class Shell:
 
     def build(self) -> None:
         """Make the page; what needs the journal follows when the browser is connected."""
-        client = ui.context.client
         orders = set_page_orders(self._access)
         ui.add_head_html(f'<link rel="stylesheet" href="{FILES["shell.css"]}">'
                          f'<script src="{FILES["shell.js"]}" defer></script>')
@@ -102,9 +102,9 @@ class Shell:
             if self._view in (FLOW, TIMELINE):
                 self._side = SidePanel(self._robot, self._moment, self._pick)
         self._set_links()
-        for end in (self._robot.listen(self._heard), self._moment.listen(self._changed_place),
-                    self._pick.listen(self._changed_place)):
-            client.on_delete(end)
+        listen_while_shown(self._robot, self._content, self._heard)
+        for source in (self._moment, self._pick):
+            listen_while_shown(source, self._content, self._changed_place)
         self._update()
         ui.timer(0.0, self._read, once=True)
 
@@ -209,7 +209,7 @@ class Shell:
         if self._content.is_deleted:
             return
         self._place = self._place._replace(
-            at=self._moment.seq, pick=self._pick.path,
+            seq=self._moment.seq, pick=self._pick.path,
             flow=self._flow if self._moment.seq is not None or self._pick.path
             else self._place.flow)
         self._set_links()

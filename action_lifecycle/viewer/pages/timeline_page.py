@@ -5,51 +5,42 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-import logging
 import time
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
+from .followed_flow import FollowedFlow, Paths
+from .listening import listen_while_shown
 from .player import Player
 from .styles import add_style
 from ..charts.gantt import gantt_rows, KINDS, kinds_shown, PieceKind, pieces_of
 from ..charts.gantt_element import GanttElement
 from ..looks import LOOKS
 from ..moment import Moment
+from ..pick import Pick
 from ..record.flow_record import FlowRecord
 from ..record.shown import STRUCTURE
-from ..robots import Heard, Robot, ROWS
+from ..robots import Robot
 from ...lifecycle.text_format import printable
 
 PERIOD = 0.5
 """Shortest time (s) between two updates of a page."""
-_LOG = logging.getLogger(__name__)
 
 
-def timeline_page(
-    robot: Robot, flow_id: str, moment: Moment, pick: Callable[[str], None],
-) -> None:
-    """Make the timeline of a flow in the current container; `pick(path)` opens an action."""
+def timeline_page(robot: Robot, flow_id: str, moment: Moment, pick: Pick) -> None:
+    """Make the timeline of a flow in the current container."""
     Timeline(robot, flow_id, moment, pick).build()
 
 
 class Timeline:
     """One timeline in one tab of a browser; it sends what has changed, at most twice a second."""
 
-    def __init__(
-        self, robot: Robot, flow_id: str, moment: Moment, pick: Callable[[str], None],
-    ) -> None:
+    def __init__(self, robot: Robot, flow_id: str, moment: Moment, pick: Pick) -> None:
         self._robot, self._flow_id, self._moment, self._pick = robot, flow_id, moment, pick
         self._record: FlowRecord | None = None
         self._chart: GanttElement | None = None
         self._zero = 0.0  #: wall time (s) of the flow's first row
-        self._changed: set[str] = set()
-        self._waiting: asyncio.TimerHandle | None = None
-        self._updated = 0.0
         self._legend: list[PieceKind] = []
-        self._chosen = str(getattr(pick, 'path', ''))
 
     def build(self) -> None:
         """Make the elements; what needs the journal follows."""
@@ -60,81 +51,30 @@ class Timeline:
             self._player = Player(self._robot, self._moment)
             self._key = ui.element('div').classes('timeline-key')
             self._key.props['aria-hidden'] = 'true'
-        ends = [self._robot.listen(self._heard), self._moment.listen(self._point)]
-        if hasattr(self._pick, 'listen'):
-            ends.append(self._pick.listen(self._point))
-        for end in ends:
-            self._root.client.on_delete(end)
-        self._ends = ends
-        background_tasks.create(self._load(), context=self._root)
-
-    async def _load(self) -> None:
-        """Read the flow; on failure again with the next rows."""
-        try:
-            record = await self._robot.record.flow(self._flow_id)
-        except Exception as error:  # of one reading
-            _LOG.warning('%s: %s', self._robot.name, error)
-            self._say(f"The flow can't be read: {error}")
-            return
-        if self._root.is_deleted:
-            return
-        self._record = record
-        if not record.seqs():
-            self._say('The journal has no row of this flow.')
-            return
-        self._say('')
-        self._player.show(record)
-        if self._chart is None:  # with its first data, so that they are sent once
-            with self._root:
-                self._chart = GanttElement(
-                    pick=self._picked, go=self._go).classes('timeline-chart')
-        self._show_all()
+        FollowedFlow(self._robot, self._flow_id, self._root, self._update, self._say,
+                     period=PERIOD)
+        for source in (self._moment, self._pick):
+            listen_while_shown(source, self._root, self._point)
 
     def _say(self, fault: str) -> None:
-        if not self._root.is_deleted:
-            self._fault.set_text(printable(fault, 500))
-            self._fault.set_visibility(bool(fault))
+        self._fault.set_text(printable(fault, 500))
+        self._fault.set_visibility(bool(fault))
 
-    def _heard(self, heard: Heard) -> None:
-        if self._gone() or heard.kind != ROWS or heard.update is None:
-            return
-        if self._chart is None:
-            background_tasks.create_lazy(self._load(), name=f'timeline {self._root.client.id}')
-            return
-        paths = heard.update.flows.get(self._flow_id)
-        if paths:
-            self._changed |= paths
-            self._soon()
-
-    def _gone(self) -> bool:
-        if self._root.is_deleted:
-            for end in self._ends:
-                end()
-        return bool(self._root.is_deleted)
-
-    def _soon(self) -> None:
-        if self._waiting is None:
-            wait = max(0.0, self._updated + PERIOD - time.monotonic())
-            self._waiting = asyncio.get_running_loop().call_later(wait, self._update)
-
-    def _update(self) -> None:
+    def _update(self, record: FlowRecord, changed: Paths | None) -> None:
         """Send what has changed since the last time."""
-        self._waiting, self._updated = None, time.monotonic()
-        if self._gone() or self._record is None or self._chart is None:
+        self._record = record
+        self._player.show(record)
+        if self._chart is None:  # with its first data, so that they are sent once
+            self._chart = GanttElement(pick=self._pick, go=self._go).classes('timeline-chart')
+        if changed is None or STRUCTURE in changed:
+            self._show_all(record, self._chart)
             return
-        changed, self._changed = self._changed, set()
-        self._player.show(self._record)
-        if STRUCTURE in changed:
-            self._show_all()
-            return
-        pieces = pieces_of(self._record.bars(paths=changed), self._zero)
+        pieces = pieces_of(record.bars(paths=changed), self._zero)
         self._chart.change(pieces, self._now(), live=self._live())
         self._show_key({kind.name for kind in self._legend} | {
             kind.name for kind in kinds_shown(pieces)})
 
-    def _show_all(self) -> None:
-        record, chart = self._record, self._chart
-        assert record is not None and chart is not None
+    def _show_all(self, record: FlowRecord, chart: GanttElement) -> None:
         stops = record.seqs()
         self._zero = stops[0][1] if stops else self._zero
         bars = record.bars()
@@ -173,18 +113,12 @@ class Timeline:
 
     def _point(self) -> None:
         """Mark the moment and the action that are shown."""
-        if self._gone() or self._chart is None:
+        if self._chart is None:
             return
-        self._chosen = str(getattr(self._pick, 'path', self._chosen))
         seq = self._moment.seq
         wall = None if seq is None else self._player.wall(seq)
         self._chart.point(None if wall is None else round(1000 * (wall - self._zero)),
-                          self._chosen)
-
-    def _picked(self, path: str) -> None:
-        self._chosen = path
-        self._pick(path)
-        self._point()
+                          self._pick.path)
 
     def _go(self, seconds: float) -> None:
         """Show the moment at a time that was clicked."""

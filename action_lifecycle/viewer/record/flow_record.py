@@ -37,7 +37,7 @@ class FlowRecord:
 
     Paths are those of `lifecycle.flow_ids.shown`: an action that ran several times has flows
     `pick`, `pick.2` and so on, with actions `pick/grip` and `pick.2/grip`; `nodes` has those of
-    the last attempt. Moments (`at`) are numbers of rows; None is now.
+    the last attempt. A moment (`seq`) is the number of a row; None is now.
     """
 
     def __init__(self, flow_id: str) -> None:
@@ -175,26 +175,26 @@ class FlowRecord:
 
     # Views
 
-    def nodes(self, at: int | None = None) -> Mapping[str, Node]:
+    def nodes(self, seq: int | None = None) -> Mapping[str, Node]:
         """Return the actions by path, in topological order."""
-        return self._structures.at(NOW if at is None else at)[0]
+        return self._structures.at(NOW if seq is None else seq)[0]
 
-    def shown(self, path: str, at: int | None = None) -> Shown:
+    def shown(self, path: str, seq: int | None = None) -> Shown:
         """Return an action at a moment."""
         rows = self._of(path)
-        return Shown() if rows is None else rows.at(at)
+        return Shown() if rows is None else rows.at(seq)
 
-    def flow(self, at: int | None = None) -> FlowShown:
+    def flow(self, seq: int | None = None) -> FlowShown:
         """Return the flow at a moment."""
-        return self._states.at(at)
+        return self._states.at(seq)
 
-    def bars(self, at: int | None = None, paths: Iterable[str] | None = None) -> list[Bar]:
+    def bars(self, seq: int | None = None, paths: Iterable[str] | None = None) -> list[Bar]:
         """Return the states and waits up to a moment, of all actions or of those at `paths`."""
         if paths is not None:
             return [bar for path in paths if (found := self._of(path)) is not None
-                    for bar in found.bars(at)]
+                    for bar in found.bars(seq)]
         return [bar for part in self._parts.values() for rows in part.actions.values()
-                for bar in rows.bars(at)]
+                for bar in rows.bars(seq)]
 
     def row(self, seq: int) -> Row | None:
         """Return a row, None if it is not one of the flow."""
@@ -202,42 +202,42 @@ class FlowRecord:
         found = self._rows[index] if index < len(self._rows) else None
         return found if found is not None and found.seq == seq else None
 
-    def history(self, path: str = '', at: int | None = None) -> list[Row]:
+    def history(self, path: str = '', seq: int | None = None) -> list[Row]:
         """Return the rows of an action with orders to it, or the changes of the whole flow."""
-        end = NOW if at is None else at
+        end = NOW if seq is None else seq
         if not path:
             return [row for row in self._rows if row.seq <= end and (
                 row.kind == 'transition' or is_flow_change(row))]
-        own = [] if (rows := self._of(path)) is None else rows.until(at)
+        own = [] if (rows := self._of(path)) is None else rows.until(seq)
         return sorted([*own, *(row for row in self._named.get(path, ()) if row.seq <= end)])
 
-    def action(self, path: str, at: int | None = None) -> Action:
+    def action(self, path: str, seq: int | None = None) -> Action:
         """
         Return an action with its data; raises JournalError if a row of it can't be used.
 
         Its `spec` has the values that the last attempt was begun with, as far as they are known.
         """
-        action = self._new_action(path, at)
-        for row in () if (rows := self._of(path)) is None else rows.until(at):
+        action = self._new_action(path, seq)
+        for row in () if (rows := self._of(path)) is None else rows.until(seq):
             apply_row(action, row)
-        flow = self._structures.flow_of(path, NOW if at is None else at)
+        flow = self._structures.flow_of(path, NOW if seq is None else seq)
         if flow is not None and (action.parameters or action.fields or action.seen):
             with contextlib.suppress(LifecycleError):
                 action.spec = flow.render(
                     action.action_id, action.parameters, action.fields, action.seen)
         return action
 
-    def attempts(self, path: str, at: int | None = None) -> list[AttemptShown]:
+    def attempts(self, path: str, seq: int | None = None) -> list[AttemptShown]:
         """Return the attempts of an action in order."""
         rows = self._of(path)
-        return [] if rows is None else attempts_of(self._new_action(path, at), rows.until(at))
+        return [] if rows is None else attempts_of(self._new_action(path, seq), rows.until(seq))
 
-    def text(self, path: str = '', at: int | None = None) -> str:
+    def text(self, path: str = '', seq: int | None = None) -> str:
         """Return the YAML of the flow, or of one action, with the edits up to a moment."""
         if not path:
-            flow = self._root.versions.at(NOW if at is None else at).flow
+            flow = self._root.versions.at(NOW if seq is None else seq).flow
             return self._root.versions.text if flow is None else flow.text_now()
-        flow = self._structures.flow_of(path, NOW if at is None else at)
+        flow = self._structures.flow_of(path, NOW if seq is None else seq)
         if flow is None:
             return ''
         name = stored('', path)[1]
@@ -258,8 +258,8 @@ class FlowRecord:
         part, name = self._structures.find(path)
         return None if part is None else part.actions.get(name)
 
-    def _new_action(self, path: str, at: int | None) -> Action:
-        flow = self._structures.flow_of(path, NOW if at is None else at)
+    def _new_action(self, path: str, seq: int | None) -> Action:
+        flow = self._structures.flow_of(path, NOW if seq is None else seq)
         flow_id, name = stored(self.flow_id, path)
         return Action(flow_id, name, ActionSpec() if flow is None else flow.actions[name],
                       packaged_graph('action'), ReadOnly())

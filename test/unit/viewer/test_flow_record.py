@@ -105,7 +105,7 @@ def test_the_text_of_a_flow_before_and_after_an_edit(start: Start, clock: Clock)
     result = process.orchestrator.edit('f', parse_edit(
         '- update: {b: {description: softly}}\n- add: {c: {confirm: z > 1, after: b}}'), 'ann', '')
     record = loaded(process.journal.path, 'f')
-    assert record.text(at=result.seq - 1) == CHAIN
+    assert record.text(seq=result.seq - 1) == CHAIN
     assert 'softly' in record.text() and 'softly' in record.text('b')
     assert 'softly' not in record.text('b', result.seq - 1)
     assert record.text('c') and not record.text('c', result.seq - 1)
