@@ -19,7 +19,8 @@ from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, Pat
 from launch_ros.actions import SetRemap
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
-SIM = ('namespace', 'log_level', 'seed', 'real_time_factor', 'picture_path')
+SIM = ('namespace', 'log_level', 'seed', 'real_time_factor', 'camera_rate',
+       'picture_path')
 BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
            'log_level', 'compose', 'web', 'web_host', 'web_port', 'web_token_file')
 
@@ -43,6 +44,8 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('seed', default_value='1', description='Seed of the cell.'),
         DeclareLaunchArgument('real_time_factor', default_value='1.0',
                               description='Speed of the simulation.'),
+        DeclareLaunchArgument('camera_rate', default_value='1.0', description=(
+            'Pictures of the cell on camera/image/compressed, in Hz, while it is subscribed.')),
         DeclareLaunchArgument('picture_path', default_value='',
                               description='Where the cell saves pictures.'),
         DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_demo.journal',

@@ -14,6 +14,7 @@ ARGUMENTS = {
     'slippery': (str, 'part_b', 'The part that is slippery and heavier; empty: none.'),
     'real_time_factor': (float, '1.0', 'Speed of the simulation; 0: as fast as possible.'),
     'publish_clock': (bool, 'true', 'Publish simulated time on /clock.'),
+    'camera_rate': (float, '0.0', 'Pictures of the cell on camera/image/compressed, in Hz.'),
     'picture_path': (str, '', 'Where pictures are saved; empty: cell.png.'),
 }
 

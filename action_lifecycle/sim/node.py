@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from builtin_interfaces.msg import Time as TimeMessage
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -21,6 +22,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from .camera import CameraPublisher
 from .cell import Cell, CellConfig, PARTS
 from .drive_servers import ArmServer, GripperServer
 from .picture import PictureProcess
@@ -36,6 +38,7 @@ TURN = 0.016  #: s of wall time; a wake-up costs more than a batch, so each runs
 LONGEST_TURN = 10_000_000  #: ns of wall time that the physics may use the thread at a time
 LOST = 200_000_000  #: ns that simulated time may lag behind; a larger lag is not made up for
 FEEDBACK_BATCHES = 12
+FASTEST_CAMERA = 10.0  #: Hz
 
 #: the fields of CellConfig that are parameters, by name
 DRAWN = {field.name: field for field in fields(CellConfig) if 'description' in field.metadata}
@@ -55,15 +58,17 @@ latched | number of motions begun |
     | gripper/wrench | geometry_msgs/WrenchStamped, 125 Hz | force at the fingertips |
     | camera/PART/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | parts that are seen |
     | camera/marker/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | a marker on the table |
+    | camera/image/compressed | sensor_msgs/CompressedImage, best effort | the cell as a picture, \
+if `camera_rate` is set, while it is subscribed |
     | /tf | tf2_msgs/TFMessage | world to gripper_tool (31 Hz) and to each part that is seen |
     | estop | subscribed, std_msgs/Bool | true: the drives stop, and refuse goals |
     | /clock | rosgraph_msgs/Clock, 125 Hz | simulated time, if `publish_clock` |
     | ~/save_picture | service std_srvs/Trigger | draw to `picture_path`, answer with the path |
 
     Parameters: those of CellConfig (`friction.PART` and `mass.PART`: zero for the model's own);
-    `real_time_factor`, `publish_clock`, `executor`; dynamic: `picture_path` and `muted_topics`
-    (comma-separated sensor topics on which nothing is published). Without `publish_clock` stamps
-    are in system time, and the real-time factor is 1.
+    `real_time_factor`, `publish_clock`, `executor`, `camera_rate` (Hz; 0: no pictures); dynamic:
+    `picture_path` and `muted_topics` (comma-separated sensor topics that are silent).
+    Without `publish_clock` stamps are in system time, and the real-time factor is 1.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -81,6 +86,9 @@ latched | number of motions begun |
         self._publish_clock = self._declare('publish_clock', True, 'Publish /clock.')
         self.executor_choice = self._declare(
             'executor', 'auto', 'auto, events or single_threaded.')
+        camera_rate = self._declare(
+            'camera_rate', 0.0, 'Pictures on camera/image/compressed, in Hz of wall time, while '
+            'it is subscribed; 0: none.')
         self._declare('picture_path', '', 'Where pictures are saved; empty: cell.png.', False)
         self._declare('muted_topics', '', 'Comma-separated sensor topics to silence.', False)
         if self._factor < 0.0 or (self._factor != 1.0 and not self._publish_clock):
@@ -88,6 +96,9 @@ latched | number of motions begun |
                 f'real_time_factor is {self._factor:g}; expected above or equal to zero, '
                 'and 1 without publish_clock'
             )
+        if not 0.0 <= camera_rate <= FASTEST_CAMERA:
+            raise LifecycleError(f'camera_rate is {camera_rate:g}; expected 0 to '
+                                 f'{FASTEST_CAMERA:g}')
         self.add_on_set_parameters_callback(self._set_parameters)
 
         self.cell = Cell(CellConfig(**drawn))
@@ -101,6 +112,7 @@ latched | number of motions begun |
         self.create_subscription(Bool, 'estop', self._set_estop, 10)
         self.create_service(Trigger, '~/save_picture', self._save_picture)
         self._slippery: str = drawn['slippery']
+        self._camera = CameraPublisher(self, camera_rate, self._slippery) if camera_rate else None
         self._picture: tuple[PictureProcess, Future] | None = None
         self._batches = 0
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -122,6 +134,8 @@ latched | number of motions begun |
     def _turn(self) -> None:
         """Step until simulated time is up to wall time, for at most `LONGEST_TURN`."""
         self._look_at_picture()
+        if self._camera is not None:
+            self._camera.turn(self._state)
         began = now = self._steady.now().nanoseconds
         while now - began < LONGEST_TURN:
             if self._factor:
@@ -176,10 +190,11 @@ latched | number of motions begun |
         if self._picture is None:
             path = Path(self.get_parameter('picture_path').value or 'cell.png').absolute()
             try:
-                process = PictureProcess(self._slippery, self.cell.data.qpos, path)
+                process = PictureProcess(self._slippery, path)
             except OSError as error:
                 response.message = f'{path}: {error.strerror}'
                 return response
+            process.draw(self.cell.data.qpos)
             self._picture = process, Future()
         process, future = self._picture
         fault = await future
@@ -192,11 +207,19 @@ latched | number of motions begun |
         process, future = self._picture
         fault = process.poll()
         if fault is not None:
+            process.end()
             self._picture = None
             future.set_result(fault)
 
+    def _state(self) -> tuple[Any, TimeMessage]:
+        """Return what the camera draws, and its stamp."""
+        return (self.cell.data.qpos,
+                Time(nanoseconds=self.cell.time_ns + self._shift).to_msg())
+
     def destroy_node(self) -> None:
-        """End the process that draws a picture, then destroy the node."""
+        """End the processes that draw pictures, then destroy the node."""
+        if self._camera is not None:
+            self._camera.end()
         if self._picture is not None:
             self._picture[0].end()
         super().destroy_node()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A picture of the cell, drawn in a separate process by MuJoCo's renderer, else by matplotlib.
+Pictures of the cell, drawn in a separate process by MuJoCo's renderer, else by matplotlib.
 
 The cell's node starts and polls a `PictureProcess`, so an OpenGL driver that hangs or crashes
 does not affect the cell. MuJoCo draws with EGL unless MUJOCO_GL names another backend.
@@ -10,6 +10,8 @@ does not affect the cell. MuJoCo draws with EGL unless MUJOCO_GL names another b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 import json
 import math
 import os
@@ -18,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,11 @@ from .scene import build, CellConfig, mujoco
 from .trajectory import Array
 from ..documents.durable_file import replacing
 
-WIDTH, HEIGHT = 960, 640  #: pixels
+WIDTH = 960  #: pixels of a picture
+SHAPE = 3 / 2  #: width / height
 CAMERA = 'overview'  #: of the model
 LIMITS = {'opengl': 20.0, 'matplotlib': 60.0}  #: s for each renderer; tried in this order
+SHADOWS = 4096 / 960  #: size of the map of shadows for each pixel of the width
 PATCH = 0.04  #: m, side of the patches that matplotlib sorts by distance
 ROUND = 24  #: sides of the prism drawn for a cylinder
 LIGHT = np.array((0.35, -0.55, 0.76))  #: unit vector towards the light
@@ -37,79 +40,112 @@ ROOM = (0.87, 0.89, 0.92)  #: background of matplotlib's picture
 
 
 class PictureProcess:
-    """Draws the state `qpos` (MuJoCo's joint positions) into the file `path`."""
+    """
+    Draws states of the cell into the file `path`, PNG or JPEG by its suffix, `width` pixels wide.
 
-    def __init__(self, slippery: str, qpos: Array, path: Path) -> None:
+    `cost` is the CPU time (s) of the last drawing.
+    """
+
+    def __init__(self, slippery: str, path: Path, width: int = WIDTH) -> None:
         """Start the first renderer; raises OSError if no process can be started."""
         self.path = path
-        self._state = json.dumps({'slippery': slippery, 'qpos': qpos.tolist()})
+        self.cost = 0.0
+        self._arguments = [str(path), str(width), slippery]
+        self._state = ''
         self._left = list(LIMITS)
         self._faults: list[str] = []
         self._start()
 
     def _start(self) -> None:
-        renderer = self._left.pop(0)
-        self._deadline = time.monotonic() + LIMITS[renderer]
+        self._renderer = self._left.pop(0)
         self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 - closed by `end`
         environment = {'MUJOCO_GL': 'egl', **os.environ}  # MuJoCo reads it when it is imported
-        if renderer != 'opengl':
+        if self._renderer != 'opengl':
             environment['MUJOCO_GL'] = 'disable'
         self._process = subprocess.Popen(
-            [sys.executable, '-m', __name__, renderer, str(self.path)], text=True,
-            env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._errors)
+            [sys.executable, '-m', __name__, self._renderer, *self._arguments],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+        assert self._process.stdout is not None
+        os.set_blocking(self._process.stdout.fileno(), False)
+
+    def draw(self, qpos: Array) -> None:
+        """Draw a state (MuJoCo's joint positions); not while another one is being drawn."""
+        self._state = json.dumps(qpos.tolist())
+        self._ask()
+
+    def _ask(self) -> None:
+        self._deadline = time.monotonic() + LIMITS[self._renderer]
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(self._state)
-            self._process.stdin.close()
+            self._process.stdin.write(self._state.encode() + b'\n')
+            self._process.stdin.flush()
         except BrokenPipeError:
             pass  # it ended at once; `poll` returns the reason
-        self._renderer = renderer
 
     def poll(self) -> str | None:
         """Return None during the drawing, '' when the file is written, else the error."""
+        assert self._process.stdout is not None
         code = self._process.poll()
+        if said := self._process.stdout.read():
+            self.cost = float(said)
+            return ''
         if code is None and time.monotonic() < self._deadline:
             return None
-        if code == 0:
-            self.end()
-            return ''
         self._errors.seek(0)
-        said = self._errors.read().strip().splitlines()
+        lines = self._errors.read().strip().splitlines()
         self._faults.append(f'{self._renderer}: ' + (
             f'not done within {LIMITS[self._renderer]:g} s' if code is None
-            else said[-1] if said else f'ended with code {code}'))
+            else lines[-1] if lines else f'ended with code {code}'))
         self.end()
         if not self._left:
             return '; '.join(self._faults)
         self._start()
+        self._ask()
         return None
 
     def end(self) -> None:
         """End the process if it still runs."""
         self._process.kill()
         self._process.wait()
-        self._errors.close()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            assert stream is not None
+            with suppress(BrokenPipeError):  # of a state that it did not read
+                stream.close()
 
 
-def by_opengl(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
-    """Return the picture (HEIGHT, WIDTH, 3) that MuJoCo's renderer draws."""
-    with mujoco.Renderer(model, HEIGHT, WIDTH) as renderer:
-        option = mujoco.MjvOption()
-        option.geomgroup[:4] = 1  # group 3, the collision geoms, is hidden by default
+Draw = Callable[[mujoco.MjData], npt.NDArray[np.uint8]]
+
+
+def with_opengl(model: mujoco.MjModel, width: int) -> Draw:
+    """Return a function that draws a picture (height, width, 3) by MuJoCo's renderer."""
+    model.vis.quality.shadowsize = int(SHADOWS * width)
+    renderer = mujoco.Renderer(model, int(width / SHAPE), width)
+    option = mujoco.MjvOption()
+    option.geomgroup[:4] = 1  # group 3, the collision geoms, is hidden by default
+
+    def draw(data: mujoco.MjData) -> npt.NDArray[np.uint8]:
         renderer.update_scene(data, CAMERA, option)
         return np.array(renderer.render())
+    return draw
 
 
-def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
-    """Return the picture (HEIGHT, WIDTH, 3): the faces towards the camera, far ones first."""
+def with_matplotlib(model: mujoco.MjModel, width: int) -> Draw:
+    """Return a function that draws a picture (height, width, 3) by matplotlib."""
+    return lambda data: by_matplotlib(model, data, width)
+
+
+def by_matplotlib(
+    model: mujoco.MjModel, data: mujoco.MjData, width: int
+) -> npt.NDArray[np.uint8]:
+    """Return the picture (height, width, 3): the faces towards the camera, far ones first."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
     camera = data.camera(CAMERA)
     eye, turn = camera.xpos, camera.xmat.reshape(3, 3)  # columns: right, up, back
-    scale = HEIGHT / 2 / math.tan(math.radians(model.camera(CAMERA).fovy.item()) / 2)
+    height = width / SHAPE
+    scale = height / 2 / math.tan(math.radians(model.camera(CAMERA).fovy.item()) / 2)
     drawn = []
     for geom in range(model.ngeom):
         rotation, middle = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
@@ -126,10 +162,10 @@ def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.
                 drawn.append((float(np.linalg.norm(corners.mean(axis=0) - eye)),
                               scale * seen[:, :2] / -seen[:, 2:], shade * colour))
     drawn.sort(key=lambda face: -face[0])
-    figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100, facecolor=ROOM)
+    figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=ROOM)
     canvas = FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(-WIDTH / 2, WIDTH / 2),
-                           ylim=(-HEIGHT / 2, HEIGHT / 2))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(-width / 2, width / 2),
+                           ylim=(-height / 2, height / 2))
     axes.set_axis_off()
     colours = [face[2] for face in drawn]
     axes.add_collection(PolyCollection(
@@ -163,21 +199,27 @@ def _patches(corners: Array, most: float) -> list[Array]:
 
 
 def main(arguments: list[str]) -> int:
-    """Draw the state given on standard input; arguments: the renderer and the file."""
-    renderer, path = arguments[0], Path(arguments[1])
+    """
+    Draw the states on standard input, one a line; write the CPU time (s) of each when it is done.
+
+    Arguments: the renderer, the file, the width of the picture, the slippery part.
+    """
+    renderer, path, width, slippery = arguments[0], Path(arguments[1]), *arguments[2:]
     os.nice(1)  # the cell has priority; at niceness 5 a drawing took 50 s on a busy machine
-    state: dict[str, Any] = json.load(sys.stdin)
-    model, data, _ = build(CellConfig(slippery=state['slippery']))
-    data.qpos[:] = state['qpos']
-    mujoco.mj_forward(model, data)
-    picture = {'opengl': by_opengl, 'matplotlib': by_matplotlib}[renderer](model, data)
+    model, data, _ = build(CellConfig(slippery=slippery))
+    draw = {'opengl': with_opengl, 'matplotlib': with_matplotlib}[renderer](model, int(width))
     import matplotlib.image
-    try:
-        with replacing(path) as part:
-            matplotlib.image.imsave(part, picture, format='png')
-    except OSError as error:
-        print(f'{path}: {error.strerror}', file=sys.stderr)
-        return 1
+    for line in sys.stdin:
+        began = time.process_time()
+        data.qpos[:] = json.loads(line)
+        mujoco.mj_forward(model, data)
+        try:
+            with replacing(path) as part:
+                matplotlib.image.imsave(part, draw(data), format=path.suffix[1:])
+        except OSError as error:
+            print(f'{path}: {error.strerror}', file=sys.stderr)
+            return 1
+        print(time.process_time() - began, flush=True)
     return 0
 
 

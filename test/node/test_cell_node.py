@@ -27,7 +27,7 @@ from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data, QoSDurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import CompressedImage, JointState
 from std_msgs.msg import Bool, UInt32
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -153,7 +153,8 @@ class Client:
 @pytest.fixture(scope='module')
 def process(isolated, tmp_path_factory):
     picture = tmp_path_factory.mktemp('picture') / 'cell.png'
-    process = _start(isolated, 'seed:=3', 'real_time_factor:=2.0', f'picture_path:={picture}')
+    process = _start(isolated, 'seed:=3', 'real_time_factor:=2.0', f'picture_path:={picture}',
+                     'camera_rate:=10.0')
     button = _start(isolated, module='estop')
     yield process
     for ended in process, button:
@@ -307,6 +308,32 @@ def test_picture_is_saved_while_the_cell_goes_on(client):
     assert Path(response.message).read_bytes()[:4] == b'\x89PNG'
 
 
+def _drawing(process):
+    """Return the processes that the cell has started."""
+    task = Path(f'/proc/{process.pid}/task')
+    return [child for thread in task.iterdir()
+            for child in (thread / 'children').read_text().split()]
+
+
+@pytest.mark.timeout(60 + sum(LIMITS.values()))
+def test_pictures_are_published_and_drawn_only_while_somebody_subscribes(process, client):
+    client.until(lambda: not _drawing(process))
+    topic = 'camera/image/compressed'
+    info, = client.node.get_publishers_info_by_topic(topic)
+    assert info.qos_profile.reliability == qos_profile_sensor_data.reliability
+    pictures = []
+    subscription = client.node.create_subscription(
+        CompressedImage, topic, pictures.append, qos_profile_sensor_data)
+    client.until(lambda: len(pictures) > 1, sum(LIMITS.values()))
+    client.node.destroy_subscription(subscription)
+    assert all(picture.format == 'jpeg' and bytes(picture.data[:3]) == b'\xff\xd8\xff'
+               for picture in pictures)
+    stamps = [picture.header.stamp.sec + picture.header.stamp.nanosec * 1e-9
+              for picture in pictures]
+    assert 0.0 < stamps[0] < stamps[1] <= client.times['/clock'][-1]
+    client.until(lambda: not _drawing(process))
+
+
 def test_bad_parameter_ends_the_process_with_a_sentence(isolated):
     process = _start(isolated, 'slippery:=part_d')
     _, errors = process.communicate(timeout=60)
@@ -316,6 +343,10 @@ def test_bad_parameter_ends_the_process_with_a_sentence(isolated):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert 'real_time_factor is 2' in errors
+    process = _start(isolated, 'camera_rate:=50.0')
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert 'camera_rate is 50; expected 0 to 10' in errors
 
 
 def test_without_clock_stamps_are_system_time_and_sigterm_ends_it(isolated, client):

@@ -22,7 +22,8 @@ COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url',
           'log_level', 'compose', 'flow'}
 OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'trace_file', 'black_box_folder',
                    'language_model', 'agent'},
-       'gazebo': {'headless'}, 'demo': {'seed', 'real_time_factor', 'picture_path'}}
+       'gazebo': {'headless'},
+       'demo': {'seed', 'real_time_factor', 'picture_path', 'camera_rate'}}
 
 
 def described(name: str) -> LaunchDescription:
