@@ -34,6 +34,7 @@ class SafetyNow(NamedTuple):
     topic: str
     locked: Sequence[str]
     since: float
+    stamp: int = 0  #: `since` in ns, exactly; no other state has it
 
 
 class FactNow(NamedTuple):
@@ -94,15 +95,19 @@ class Orders(Protocol):
 
     async def control(
         self, verb: str, flow_id: str, path: str = '', *, hold: bool = False, clear: bool = False,
-        actor: str, reason: str = '',
+        actor: str, reason: str = '', seen: int = 0,
     ) -> Answer:
-        """Pause, resume, skip, retry, or set a breakpoint; see ControlFlow.srv."""
+        """
+        Pause, resume, skip, retry, or set a breakpoint; see ControlFlow.srv.
+
+        `seen`: last row that the person has seen; refused if what it is for has changed since.
+        """
         ...
 
     async def cancel(
-        self, flow_id: str, path: str = '', *, actor: str, reason: str = ''
+        self, flow_id: str, path: str = '', *, actor: str, reason: str = '', seen: int = 0,
     ) -> Answer:
-        """Cancel a flow or one action."""
+        """Cancel a flow or one action; `seen` as for `control`."""
         ...
 
     async def respond(
@@ -112,9 +117,9 @@ class Orders(Protocol):
         ...
 
     async def clear_stop(
-        self, resources: Sequence[str] = (), *, actor: str, reason: str = ''
+        self, resources: Sequence[str], seen: SafetyNow, *, actor: str, reason: str = ''
     ) -> Answer:
-        """Clear a latched stop, or unlock resources (none: all)."""
+        """Clear the stop that the person saw, and unlock these resources."""
         ...
 
 

@@ -5,7 +5,8 @@
 A viewer of a robot whose `Now` a test sets, as a process: JOURNAL, FOLDER.
 
 Each line of FOLDER/now is a JSON object of the parts of `Now` that change, and 'kind'. Orders are
-written to FOLDER/orders, one JSON list a line; an answer that is refused is in FOLDER/refuse.
+written to FOLDER/orders, one JSON list a line; an answer that is refused is in FOLDER/refuse, the
+time (s) until an answer in FOLDER/delay.
 FOLDER/picture.png is the picture of each topic.
 """
 
@@ -44,26 +45,30 @@ class OrdersDouble:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def _take(self, *order: Any) -> Answer:
+    async def _take(self, *order: Any) -> Answer:
         with open(self._folder / 'orders', 'a', encoding='utf-8') as file:
             file.write(json.dumps(order) + '\n')
-        refuse = self._folder / 'refuse'
+        delay, refuse = self._folder / 'delay', self._folder / 'refuse'
+        if delay.exists():
+            await asyncio.sleep(float(delay.read_text()))
         return Answer(False, refuse.read_text()) if refuse.exists() else Answer(True, '')
 
     async def control(self, verb: str, flow_id: str, path: str = '', *, hold: bool = False,
-                      clear: bool = False, actor: str, reason: str = '') -> Answer:
-        return self._take(verb, flow_id, path, hold, clear, actor, reason)
+                      clear: bool = False, actor: str, reason: str = '', seen: int = 0
+                      ) -> Answer:
+        return await self._take(verb, flow_id, path, hold, clear, actor, reason, seen)
 
-    async def cancel(self, flow_id: str, path: str = '', *, actor: str, reason: str = ''
-                     ) -> Answer:
-        return self._take('cancel', flow_id, path, actor, reason)
+    async def cancel(self, flow_id: str, path: str = '', *, actor: str, reason: str = '',
+                     seen: int = 0) -> Answer:
+        return await self._take('cancel', flow_id, path, actor, reason, seen)
 
     async def respond(self, question: QuestionNow, answer: str, *, actor: str, comment: str = ''
                       ) -> Answer:
-        return self._take('respond', question.id, answer, actor, comment)
+        return await self._take('respond', question.id, answer, actor, comment)
 
-    async def clear_stop(self, resources: Any = (), *, actor: str, reason: str = '') -> Answer:
-        return self._take('clear_stop', list(resources), actor, reason)
+    async def clear_stop(self, resources: Any, seen: Any, *, actor: str, reason: str = ''
+                         ) -> Answer:
+        return await self._take('clear_stop', list(resources), seen.stamp, actor, reason)
 
 
 class ImagesDouble:

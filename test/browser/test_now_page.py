@@ -117,10 +117,12 @@ def test_only_orders_that_make_sense_are_enabled_and_carry_the_actor(
     assert 'it is at work' in action.locator('[data-order=skip]').get_attribute('title')
     flow.get_by_label('Reason').fill('wet floor')
     flow.locator('[data-order=pause]').click()
-    assert cell.double.orders(1) == [['pause', 'pick-1', '', False, False, 'ann', 'wet floor']]
+    (*order, seen), = cell.double.orders(1)
+    assert order == ['pause', 'pick-1', '', False, False, 'ann', 'wet floor']
+    assert seen == cell.process.journal.last_seq()
     cell.process.orchestrator.control.pause('pick-1', 'ann', 'wet floor')
     expect(flow.locator('[data-order=resume]')).to_be_enabled()
-    expect(flow.locator('[data-order=pause]')).to_be_hidden()
+    expect(flow.locator('[data-order=pause]')).to_be_disabled()
     expect(page.locator('.open-flow')).to_contain_text('paused by ann')
     action.locator('[data-order=cancel]').click()  # asks first
     page.get_by_role('alertdialog').get_by_text('No').click()
@@ -130,7 +132,7 @@ def test_only_orders_that_make_sense_are_enabled_and_carry_the_actor(
     (tmp_path / 'refuse').write_text('the flow has ended')
     action.locator('[data-order=cancel]').click()
     page.locator('[data-confirm]').click()
-    assert cell.double.orders(3)[2] == ['cancel', 'pick-1', 'pick', 'ann', '']
+    assert cell.double.orders(3)[2][:5] == ['cancel', 'pick-1', 'pick', 'ann', '']
     expect(page.locator('.q-notification', has_text='the flow has ended')).to_be_visible()
 
 
@@ -156,26 +158,27 @@ def test_questions_are_answered_in_place(cell: Cell, pages: Pages) -> None:
     first.get_by_label('Comment').fill('dropped')
     first.get_by_role('button', name='retry').click()
     assert cell.double.orders(1) == [['respond', 'q1', 'retry', 'bob', 'dropped']]
-    cell.double.now('questions', questions=[question('q2', 'Which tray?', [])])
-    second.get_by_role('button', name='Send').click()  # empty
-    second.get_by_role('textbox', name='Answer', exact=True).fill(' the left one ')
-    second.get_by_role('button', name='Send').click()
-    assert cell.double.orders(2)[1] == ['respond', 'q2', 'the left one', 'bob', '']
+    cell.double.now('questions', questions=[question('q3', 'Which lid?', [])])
+    third = page.locator('[data-question=q3]')
+    third.get_by_role('button', name='Send').click()  # empty
+    third.get_by_role('textbox', name='Answer', exact=True).fill(' the left one ')
+    third.get_by_role('button', name='Send').click()
+    assert cell.double.orders(2)[1] == ['respond', 'q3', 'the left one', 'bob', '']
 
 
 @pytest.mark.long
 def test_a_stop_is_cleared_and_a_resource_unlocked_after_a_question(
     cell: Cell, pages: Pages
 ) -> None:
-    cell.double.now('safety', safety=['stopped', 'E_STOP', '', '', ['arm', 'lift'], 0.0])
+    cell.double.now('safety', safety=['stopped', 'E_STOP', '', '', ['arm', 'lift'], 0.0, 7])
     page = cell.double.open(pages, 'now', actor='ann')
     page.get_by_label('Unlock arm').click()
     expect(page.get_by_role('alertdialog')).to_contain_text('checked the robot')
     page.locator('[data-confirm]').click()
-    assert cell.double.orders(1) == [['clear_stop', ['arm'], 'ann', '']]
+    assert cell.double.orders(1) == [['clear_stop', ['arm'], 7, 'ann', '']]
     page.locator('[data-order=clear_stop]').click()
     page.locator('[data-confirm]').click()
-    assert cell.double.orders(2)[1] == ['clear_stop', [], 'ann', '']
+    assert cell.double.orders(2)[1] == ['clear_stop', ['arm', 'lift'], 7, 'ann', '']
 
 
 @pytest.mark.long

@@ -190,6 +190,34 @@ def test_no_goal_leaves_while_the_estop_is_set_or_silent(stack: Stack, how: str)
     assert notes[-1] == ('clear_stop', 'anna')
 
 
+def test_only_the_stop_that_was_seen_is_cleared(stack: Stack) -> None:
+    stack.start()
+    stack.until(lambda: stack.safety[-1].state == SafetyState.READY)
+    seen = []
+    for _ in range(2):
+        stack.beating = False
+        stack.estop.publish(Bool(data=True))
+        stack.until(lambda: stack.safety[-1].state == SafetyState.STOPPED)
+        seen.append(stack.safety[-1].stamp)
+        stack.beating = True
+        if len(seen) == 1:
+            stack.clear_when_possible(stack.clear)
+            stack.until(lambda: stack.safety[-1].state == SafetyState.READY)
+    late = stack.call(stack.clear, ClearStop.Request(actor='anna', seen=seen[0]))
+    assert not late.accepted and late.error_code == ErrorCode.NOT_ALLOWED
+    assert 'there is a newer stop than what you saw' in late.error_msg
+    assert "'/estop' says stop" in late.error_msg
+    stack.lifecycle.orchestrator.resources.lock_all({'arm': 'locked since'})
+
+    def cleared() -> bool:
+        answer = stack.call(stack.clear, ClearStop.Request(actor='anna', seen=seen[1]))
+        assert 'newer' not in answer.error_msg
+        return bool(answer.accepted)
+    stack.until(cleared)
+    stack.until(lambda: stack.safety[-1].state == SafetyState.READY)
+    assert list(stack.lifecycle.orchestrator.resources.locked) == ['arm']  # was not named
+
+
 def test_a_flow_waits_for_a_silent_estop_before_anything_has_moved(stack: Stack) -> None:
     stack.start()
     stack.beating = False

@@ -110,7 +110,8 @@ def test_orders_are_journaled_with_who_gave_them(fleet: Fleet, viewer: Viewer) -
     fleet.until_row('two', flow_id='ended', kind='flow', to_state='FAIL')
     gone = viewer.do(orders.cancel('ended', actor='cleo'))
     assert not gone.ok and 'has ended' in gone.text
-    cleared = viewer.do(orders.clear_stop(actor='dora', reason='looked'))
+    cleared = viewer.do(orders.clear_stop(
+        (), viewer.robots['two'].now.safety, actor='dora', reason='looked'))
     assert cleared.ok, cleared
     assert fleet.until_row('two', kind='clear_stop').actor == 'dora'
 

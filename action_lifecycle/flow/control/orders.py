@@ -97,6 +97,28 @@ class Control(Extension):
 
     # Orders
 
+    def check_unchanged(self, verb: str, flow_id: str, action_id: str, base_seq: int) -> None:
+        """
+        Refuse an order if what it is given for has changed after row `base_seq`; 0: no check.
+
+        An order to an action is for its state and for the orders to it, a resume of a flow for its
+        pause. Orders that stop something are for the flow or action as it is: a pause is never
+        refused, a cancel only if a person has ordered a retry since.
+        """
+        run = self._flows.runs[flow_id]
+        if not base_seq or verb == 'pause' or verb == 'cancel' and not action_id:
+            return
+        ordered = run.control.ordered.get(action_id, 0)
+        if not action_id:
+            if ordered > base_seq and run.control.paused:
+                raise OrderRefused(f"'{verb}' is refused: the flow was paused again, by "
+                                   f'{run.control.paused_by} (row {ordered}), after what you saw')
+            return
+        action = run.runners[action_id].action
+        newest = ordered if verb == 'cancel' else max(ordered, action.seq)
+        self._refuse_if(newest > base_seq, verb, run, action_id, 'it has changed after what you '
+                        f'saw (row {newest}); look at it, then give the order again')
+
     def pause(
         self, flow_id: str, actor: str, reason: str = '', *, hold: bool = False
     ) -> Ordered:

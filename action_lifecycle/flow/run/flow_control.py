@@ -41,12 +41,16 @@ class FlowControl:
     retries: dict[str, tuple[str, str]] = field(default_factory=dict)
     #: after a restart: actor and reason of retries of actions that have no row since
     went_on: Row | None = None  #: after a restart: the resume after the last hold
+    ordered: dict[str, int] = field(default_factory=dict)
+    #: journal row of the last order, by action; '': of the last pause or resume of the flow
 
     def apply(
         self, event: str, data: Mapping[str, Any], actor: str, cause: str, seq: int
     ) -> None:
         """Apply a journaled order."""
         name = str(data.get('action', ''))
+        for other in {name, *data.get('actions', ())}:
+            self.ordered[other] = seq
         if event == PAUSED:
             self.hold = self.hold or bool(data.get('hold'))
             self.paused_by = self.paused_by if self.paused else actor
@@ -85,3 +89,4 @@ class FlowControl:
             self.ended(name)
             self.skipped.pop(name, None)
             self.retries.pop(name, None)
+            self.ordered.pop(name, None)

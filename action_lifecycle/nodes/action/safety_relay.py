@@ -10,6 +10,7 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import ClearStop
+from builtin_interfaces.msg import Time
 
 from .bridge_client import BridgeClient
 from .health import safety_health
@@ -111,7 +112,9 @@ class SafetyRelay:
         for row in self._open:
             self._recorder.clear_stop_refused(row.action_id, row.actor, 'it was ordered again')
         self._open.clear()
-        names = list(request.resources) or locked
+        names = list(request.resources)
+        if not names and request.seen == Time():
+            names = locked
         order = self._recorder.clear_stop_ordered(names, request.actor, request.reason)
         received = self._received
         try:

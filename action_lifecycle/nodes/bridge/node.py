@@ -150,7 +150,7 @@ class WorldModelBridge(ManagedNode):
             response.error_code = int(ErrorCode.INVALID_REQUEST)
             response.error_msg = 'actor: expected the name of the person who clears the stop'
             return response
-        why = self._guard.clear()
+        why = self._guard.clear(request.seen)
         response.accepted = not why
         if why:
             response.error_code, response.error_msg = int(ErrorCode.NOT_ALLOWED), why

@@ -12,8 +12,11 @@ import time
 from typing import Any
 
 from action_lifecycle_msgs import msg
+from builtin_interfaces.msg import Time
+from rclpy.time import Time as RosTime
 
 from .black_box import Recorder
+from ...documents.stamps import to_seconds
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import to_time
 from ...ros.interfaces.qos import state_qos
@@ -28,6 +31,7 @@ from ...world.safety.stop_file import StopFile
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 PATIENCE = 3.0  #: time (s) after which missing safety messages are logged
+STANDSTILL = 1_000_000  #: ns; if ROS time advanced less, stamps are counted on
 POLL_PERIOD = 0.25  #: period (s) at which the publishers of the safety topics are checked
 
 
@@ -52,6 +56,7 @@ class SafetyGuard:
             node.resolve_topic_name)
         if self.status.state is Safety.STOPPED:
             self._log()
+        self._stamp = Time()  #: of the state that was published last
         self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
         self._alarm = Alarm(node, self._advance, ros_time=False)
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
@@ -80,9 +85,18 @@ class SafetyGuard:
         return None if status.state is Safety.READY else dataclasses.replace(
             status, reason=status.reason + self._why_unseen())
 
-    def clear(self) -> str:
-        """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
+    def clear(self, seen: Time | None = None) -> str:
+        """
+        Clear a latched stop; returns why this is not possible, '' if it is cleared.
+
+        `seen`: stamp of the state that the person saw; a newer stop is not cleared.
+        """
         self._poll()
+        self._advance()
+        if self.status.state is Safety.STOPPED and seen not in (None, Time(), self._stamp):
+            age = max(0.0, self._node.now() - to_seconds(self._stamp))
+            return (f'there is a newer stop than what you saw, since {age:.1f} s: '
+                    f'{self.status.reason}; look at the robot, then clear it again')
         why = self.monitor.clear(self._node.steady())
         self._set_alarm()
         return why
@@ -92,9 +106,14 @@ class SafetyGuard:
         self.monitor.moved = moved
 
     def publish(self) -> None:
-        """Publish the state on ~/safety."""
+        """Publish the state on ~/safety, with a stamp that no other state has."""
+        before, now = (RosTime.from_msg(each).nanoseconds
+                       for each in (self._stamp, to_time(self._node.now())))
+        if 0 <= before - now < STANDSTILL:
+            now = before + 1
+        self._stamp = RosTime(nanoseconds=now).to_msg()
         self._publisher.publish(msg.SafetyState(
-            stamp=to_time(self._node.now()), state=int(self.status.state),
+            stamp=self._stamp, state=int(self.status.state),
             error_code=int(self.status.code), reason=self.status.message,
             topic=self.status.topic))
 

@@ -29,7 +29,8 @@ def safety_now(message: Any) -> SafetyNow:
     """Return a SafetyState; one with an unknown state is not ready."""
     return SafetyNow(
         _SAFETY.get(message.state, 'not_ready'), code_name(message.error_code), message.reason,
-        message.topic, tuple(message.locked_resources), to_seconds(message.stamp))
+        message.topic, tuple(message.locked_resources), to_seconds(message.stamp),
+        message.stamp.sec * 10**9 + message.stamp.nanosec)
 
 
 def facts_now(message: Any) -> tuple[FactNow, ...]:

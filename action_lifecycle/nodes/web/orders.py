@@ -10,6 +10,7 @@ from typing import Any
 
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import ClearStop, ControlFlow, Respond, SendEvent
+from rclpy.time import Time
 
 from .names import ACTION_NODE, ANSWERING
 from ...documents.errors import LifecycleError
@@ -17,7 +18,7 @@ from ...ros.calls.service_call import NoAnswer, NoServer, RetryPolicy
 from ...ros.calls.threads import call_from_loop
 from ...ros.interfaces.limits import message_fault
 from ...ros.node.lifecycle_node import ManagedNode
-from ...viewer.robots import Answer, QuestionNow
+from ...viewer.robots import Answer, QuestionNow, SafetyNow
 
 POLICY = RetryPolicy(appear=2.0, answer=15.0)
 """A request is sent once, since none of them may be carried out twice."""
@@ -47,22 +48,22 @@ class RosOrders:
 
     async def control(
         self, verb: str, flow_id: str, path: str = '', *, hold: bool = False, clear: bool = False,
-        actor: str, reason: str = '',
+        actor: str, reason: str = '', seen: int = 0,
     ) -> Answer:
         """Pause, resume, skip, retry, or set a breakpoint; see ControlFlow.srv."""
         return await self._order(ACTION_NODE, self._control, ControlFlow.Request, {
             'verb': verb, 'flow_id': flow_id, 'action_id': path, 'hold': hold, 'clear': clear,
-            'actor': actor, 'reason': reason})
+            'actor': actor, 'reason': reason, 'base_seq': seen})
 
     async def cancel(
-        self, flow_id: str, path: str = '', *, actor: str, reason: str = ''
+        self, flow_id: str, path: str = '', *, actor: str, reason: str = '', seen: int = 0,
     ) -> Answer:
         """Cancel a flow or one action."""
         if not path:
-            return await self.control('cancel', flow_id, actor=actor, reason=reason)
+            return await self.control('cancel', flow_id, actor=actor, reason=reason, seen=seen)
         return await self._order(ACTION_NODE, self._event, SendEvent.Request, {
             'event': 'cancel', 'flow_id': flow_id, 'action_id': path, 'actor': actor,
-            'reason': reason})
+            'reason': reason, 'base_seq': seen})
 
     async def respond(
         self, question: QuestionNow, answer: str, *, actor: str, comment: str = '',
@@ -75,11 +76,12 @@ class RosOrders:
                 'id': question.id, 'answer': answer, 'actor': actor, 'comment': comment})
 
     async def clear_stop(
-        self, resources: Sequence[str] = (), *, actor: str, reason: str = ''
+        self, resources: Sequence[str], seen: SafetyNow, *, actor: str, reason: str = ''
     ) -> Answer:
-        """Clear a latched stop, or unlock resources (none: all)."""
+        """Clear the stop that the person saw, and unlock these resources."""
         return await self._order(ACTION_NODE, self._clear, ClearStop.Request, {
-            'resources': list(resources), 'actor': actor, 'reason': reason})
+            'resources': list(resources), 'actor': actor, 'reason': reason,
+            'seen': Time(nanoseconds=seen.stamp).to_msg()})
 
     async def _order(
         self, asked: str, client: Any, kind: Callable[..., Any], fields: dict[str, Any]

@@ -104,7 +104,7 @@ class ActionPanel:
         shown, node = record.shown(self._path, seq), record.nodes(seq).get(self._path)
         self._show_head(shown, node)
         if self._controls is not None:
-            self._controls.update(record.flow(), record.shown(self._path))
+            self._controls.update(record)
         attempts = record.attempts(self._path, seq)
         self._show_tabs(attempts)
         attempt = next((one for one in attempts if one.number == self._chosen),

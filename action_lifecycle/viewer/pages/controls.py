@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from nicegui import ui
 
+from .order_button import allow, OrderButton, SEEN
 from .orders import PageOrders
 from .. import possible_orders as possible
-from ..record.shown import FlowShown, Shown
+from ..record.flow_record import FlowRecord
 from ..robots import Answer, Orders, Robot
 
 MAX_NAME = 80
@@ -32,7 +32,7 @@ _FLOW = {
     possible.RESUME: _Button('Resume', 'play_arrow', 'resume {name}'),
     possible.CANCEL: _Button(
         'Cancel', 'cancel', 'cancel {name}',
-        'Cancel flow {name}? Motions are stopped, and no more actions start.')}
+        'Cancel {name}? Motions are stopped, and no more actions start.')}
 _ACTION = {
     possible.RESUME: _Button('Resume', 'play_arrow', 'resume {name}'),
     possible.RETRY: _Button('Retry', 'replay', 'retry {name}'),
@@ -49,8 +49,6 @@ _ACTION = {
 _HINTS = {
     possible.PAUSE: 'Nothing more starts; actions at work go on to their end',
     possible.HOLD: 'Nothing more starts, and what moves is stopped'}
-_EXCLUSIVE = ((possible.PAUSE, possible.RESUME), (possible.BREAKPOINT, possible.CLEAR_BREAKPOINT))
-"""Of these pairs, the second is shown instead of the first while it is possible."""
 
 
 def why_no_orders(robot: Robot, orders: PageOrders) -> str:
@@ -64,7 +62,8 @@ class Controls:
     """
     The buttons of a flow, or with `path` of one of its actions, in the current container.
 
-    Call `update` after each change; only the orders that make sense then are enabled.
+    Call `update` after each change; only the orders that make sense then can be given, and they
+    are given for what the browser showed at the click.
     """
 
     def __init__(
@@ -74,69 +73,60 @@ class Controls:
         self._robot, self._orders = robot, orders
         self._flow_id, self._path = flow_id, path
         self._name = short(name or path or flow_id)
-        self._buttons: dict[str, ui.button] = {}
-        self._hints: dict[str, str] = {}
+        self._full_name = f'action {short(path)} of flow {short(flow_id)}' if path else (
+            f'flow {self._name}' + (f' ({short(flow_id)})' if name not in ('', flow_id) else ''))
+        self._buttons: dict[str, OrderButton] = {}
         with ui.row().classes('controls items-center').style('gap: .25rem') as self.row:
             self.row.props['role'] = 'group'
             self.row.props['aria-label'] = f'Orders to {self._name}'
             for key, button in (_ACTION if path else _FLOW).items():
                 self._add(key, button, dense)
-            self._reason = ui.input(placeholder='Reason (journaled)').props(
-                'dense borderless maxlength=500 aria-label="Reason of the next order"').classes(
-                'controls-reason')
-            self._reason.set_visibility(not dense)
+            self._reason: ui.input | None = None
+            if not dense:
+                self._reason = ui.input(placeholder='Reason (journaled)').props(
+                    'dense borderless maxlength=500 aria-label="Reason of the next order"'
+                ).classes('controls-reason')
 
     def _add(self, key: str, button: _Button, dense: bool) -> None:
-        found = ui.button(
-            '' if dense else button.label, icon=button.icon,
-            on_click=lambda: self._send(key, button), color=None,
-        ).props('flat dense no-caps' + (' round size=sm' if dense else ' padding="2px 8px"'))
+        found = OrderButton('' if dense else button.label, lambda seen: self._send(
+            key, button, seen), icon=button.icon)
+        found.props('flat dense' + (' round size=sm' if dense else ' padding="2px 8px"'))
         found.props['aria-label'] = f'{button.label}: {self._name}'
         found.props['data-order'] = key
         if key == possible.CANCEL:
             found.classes('text-negative')
         self._buttons[key] = found
 
-    def update(self, flow: FlowShown, shown: Shown | None = None) -> None:
-        """Enable the buttons that make sense for a flow, and the action as it is shown."""
-        self._apply(possible.action_orders(flow, self._path, shown or Shown()) if self._path
-                    else possible.flow_orders(flow))
-
-    def _apply(self, why_not: Mapping[str, str]) -> None:
-        never = why_no_orders(self._robot, self._orders)
-        for first, second in _EXCLUSIVE:
-            if first in self._buttons and second in self._buttons:
-                self._buttons[first].set_visibility(bool(why_not[second]))
-                self._buttons[second].set_visibility(not why_not[second])
-        resume = self._buttons[possible.RESUME]
-        if self._path:
-            resume.set_visibility(not why_not[possible.RESUME])
+    def update(self, record: FlowRecord) -> None:
+        """Enable the orders that make sense for the flow or action as it is now."""
+        if (seen := record.seen(self._path)) != self.row.props.get(SEEN):
+            self.row.props[SEEN] = seen
+        never, flow = why_no_orders(self._robot, self._orders), record.flow()
+        why_not = possible.action_orders(flow, self._path, record.shown(self._path)) \
+            if self._path else possible.flow_orders(flow)
         for key, button in self._buttons.items():
-            reason = never or why_not[key]
-            button.set_enabled(not reason)
-            hint = reason or _HINTS.get(key, '') or (_ACTION if self._path else _FLOW)[key].label
-            if self._hints.get(key) != hint:
-                self._hints[key] = hint
-                button.props['title'] = hint
-        self._reason.set_enabled(not never)
+            label = (_ACTION if self._path else _FLOW)[key].label
+            button.allow(never or why_not[key], _HINTS.get(key, label))
+        if self._reason is not None:
+            allow(self._reason, never)
 
-    async def _send(self, key: str, button: _Button) -> None:
+    async def _send(self, key: str, button: _Button, seen: int) -> None:
         flow_id, path = self._flow_id, self._path
-        reason = str(self._reason.value or '').strip()
+        reason = str(self._reason.value or '').strip() if self._reason is not None else ''
 
         async def order(orders: Orders, actor: str) -> Answer:
             if key == possible.CANCEL:
-                return await orders.cancel(flow_id, path, actor=actor, reason=reason)
+                return await orders.cancel(flow_id, path, actor=actor, reason=reason, seen=seen)
             verb = {possible.HOLD: possible.PAUSE,
                     possible.CLEAR_BREAKPOINT: possible.BREAKPOINT}.get(key, key)
             return await orders.control(
                 verb, flow_id, path, hold=key == possible.HOLD,
-                clear=key == possible.CLEAR_BREAKPOINT, actor=actor, reason=reason)
+                clear=key == possible.CLEAR_BREAKPOINT, actor=actor, reason=reason, seen=seen)
 
-        await self._orders.send(
+        done = await self._orders.send(
             self._robot, button.description.format(name=self._name), order,
-            confirm=button.confirm.format(name=self._name))
-        if not self._reason.is_deleted:
+            confirm=button.confirm.format(name=self._full_name), button=self._buttons[key])
+        if done and self._reason is not None and not self._reason.is_deleted:
             self._reason.set_value('')
 
 

@@ -40,8 +40,7 @@ class FlowOrders:
             controls = Controls(self._robot, page_orders(), flow_id, '', name)
 
         def show(record: FlowRecord, _: object) -> None:
-            flow = record.flow()
-            controls.update(flow)
-            self._box.set_visibility(flow.state not in ENDED)
+            controls.update(record)
+            self._box.set_visibility(record.flow().state not in ENDED)
 
         FollowedFlow(self._robot, flow_id, root, show, lambda fault: None, period=PERIOD)

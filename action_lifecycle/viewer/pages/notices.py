@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from .listening import listen_while_shown
+from ..gate import SIGN_IN
 from ..moment import Moment
 from ...lifecycle.text_format import printable
 
@@ -47,6 +48,16 @@ class Notices:
         line, label = self._notices[key]
         label.set_text(printable(text, MAX_TEXT))
         line.set_visibility(bool(text))
+
+    def read_only(self, why_not: str, *, can_sign_in: bool) -> None:
+        """Say why no orders can be given."""
+        with self._box, ui.element('div').classes('shell-notice shell-read-only-line'):
+            ui.icon('lock').props('aria-hidden=true')
+            ui.label(f'No orders can be given: {why_not}.')
+            if can_sign_in:
+                with ui.element('a').classes('shell-link') as link:
+                    link.props.update({'href': SIGN_IN, 'data-sign-in': ''})
+                    ui.label('Sign in')
 
     def _show_moment(self) -> None:
         self._past.set_visibility(self._follows and not self._moment.live)

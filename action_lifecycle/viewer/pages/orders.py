@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 import logging
 from typing import Literal
 
@@ -68,35 +69,37 @@ class PageOrders:
     async def send(
         self, robot: Robot, description: str,
         order: Callable[[Orders, str], Awaitable[Answer]], *, confirm: str = '',
+        changed: Callable[[], str] = str, button: ui.button | None = None,
     ) -> bool:
         """
         Send an order and show the answer; returns whether the robot has accepted it.
 
         description: the order in words, as "pause pick"; order: gets the robot's orders and the
-        actor; confirm: what the person is asked first. A second click while an order is under way
-        is ignored.
+        actor; confirm: what the person is asked first; changed: why the order is no longer for
+        what the person saw, '' if it is; button: shows that the order is under way. A second click
+        meanwhile is ignored.
         """
         key = (robot.name, description)
         if key in self._under_way:
             return False
         self._under_way.add(key)
         try:
-            client = ui.context.client
-            if not self._refused(robot, description):
-                if confirm and not await _confirmed(confirm):
+            with ui.context.client:
+                if self._refused(robot, description, changed):
                     return False
-                with client:
-                    if not confirm or not self._refused(robot, description):
-                        return await self._sent(robot, description, order)
-            return False
+                if confirm and (not await _confirmed(confirm, robot.name)
+                                or self._refused(robot, description, changed)):
+                    return False
+                with _busy(button):
+                    return await self._sent(robot, description, order)
         finally:
             self._under_way.discard(key)
 
-    def _refused(self, robot: Robot, description: str) -> bool:
+    def _refused(self, robot: Robot, description: str, changed: Callable[[], str]) -> bool:
         """Tell why an order can't be given; returns whether that is so."""
-        why = self.why_not or ('' if robot.orders else 'there is no live robot')
+        why = self.why_not or ('' if robot.orders else 'there is no live robot') or changed()
         if why:
-            _tell(f'Not sent: {description}. {why.capitalize()}.', 'warning')
+            tell(f'Not sent: {description}. {why[0].upper()}{why[1:]}.', 'warning')
         return bool(why)
 
     async def _sent(
@@ -107,7 +110,7 @@ class PageOrders:
             return False
         refusal = self._access.refusal(session)
         if refusal:
-            _tell(f'Not sent: {description}. {refusal}', 'warning')
+            tell(f'Not sent: {description}. {refusal}', 'warning')
             return False
         client = ui.context.client
         _LOG.info('%s: %r orders: %s', robot.name, session.actor, printable(description, MAX_TEXT))
@@ -120,8 +123,8 @@ class PageOrders:
         if not client.is_deleted:
             with client:
                 said = f': {answer.text}' if answer.text else ''
-                _tell(f"{'Done' if answer.ok else 'Refused'}: {description}{said}",
-                      'positive' if answer.ok else 'negative')
+                tell(f"{'Done' if answer.ok else 'Refused'}: {description}{said}",
+                     'positive' if answer.ok else 'negative')
         return answer.ok
 
 
@@ -149,22 +152,37 @@ async def end_pages() -> None:
                 client.run_javascript('location.reload()')
 
 
-async def _confirmed(question: str) -> bool:
-    """Ask in a dialog; Escape is no."""
+@contextmanager
+def _busy(button: ui.button | None) -> Iterator[None]:
+    """Show that the order of a button is under way."""
+    if button is None:
+        yield
+        return
+    button.props['loading'] = True
+    try:
+        yield
+    finally:
+        if not button.is_deleted:
+            button.props['loading'] = False
+
+
+async def _confirmed(question: str, robot: str) -> bool:
+    """Ask in a dialog, in which No has the focus; Escape is no."""
     with ui.dialog() as dialog, ui.card().classes('shell-dialog').props(
-            'role=alertdialog aria-labelledby=confirm-question'):
-        ui.label(question).props('id=confirm-question')
+            'role=alertdialog aria-modal=true aria-labelledby=confirm-question'):
+        ui.label(printable(question, MAX_TEXT)).props('id=confirm-question')
+        if robot:
+            ui.label(f'Robot: {printable(robot, MAX_TEXT)}').classes('shell-dialog-note')
         with ui.row().classes('shell-dialog-buttons'):
-            ui.button('No', on_click=lambda: dialog.submit(False)).props('flat no-caps autofocus')
+            ui.button('No', on_click=lambda: dialog.submit(False)).props(
+                'flat no-caps autofocus data-autofocus')
             ui.button('Yes', on_click=lambda: dialog.submit(True)).props(
                 'unelevated no-caps color=primary data-confirm')
-    try:
-        return bool(await dialog)
-    finally:
-        if not dialog.is_deleted:
-            dialog.delete()
+    dialog.on('hide', dialog.delete)  # then the button has the focus again
+    return bool(await dialog)
 
 
-def _tell(text: str, kind: Literal['positive', 'negative', 'warning']) -> None:
+def tell(text: str, kind: Literal['positive', 'negative', 'warning']) -> None:
+    """Show a notification on the page of the present context."""
     ui.notify(printable(text, MAX_TEXT), type=kind, multi_line=True, close_button='Close',
               timeout=4000 if kind == 'positive' else 10000, position='bottom')

@@ -92,6 +92,8 @@ class Shell:
             if self._view in (FLOW, TIMELINE):
                 self._orders = FlowOrders(self._robot)
         self._notices = Notices(self._moment, follows=self._view in (FLOW, TIMELINE))
+        if self._robot.orders is not None and orders.why_not and self._view is not RUNS:
+            self._notices.read_only(orders.why_not, can_sign_in=self._access.has_token)
         if self._unknown:
             self._notices.say('robot', f'There is no robot {printable(self._unknown, 80)}; '
                               f'{self._robot.name or "another"} is shown.')

@@ -184,6 +184,15 @@ class FlowRecord:
         rows = self._of(path)
         return Shown() if rows is None else rows.at(seq)
 
+    def seen(self, path: str = '') -> int:
+        """Return the last row of the flow, or of an action and the orders to it, 0: no row."""
+        if not path:
+            return self.last_seq
+        own = self._of(path)
+        return max(own.rows[-1].seq if own is not None and own.rows else 0,
+                   self._named[path][-1].seq if path in self._named else 0,
+                   self._stops[0][0] if self._stops else 0)
+
     def flow(self, seq: int | None = None) -> FlowShown:
         """Return the flow at a moment."""
         return self._states.at(seq)

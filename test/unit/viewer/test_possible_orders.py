@@ -98,6 +98,7 @@ def test_an_order_to_an_action_is_offered_if_it_is_accepted(
     record = loaded(process.journal.path, 'f')
     why_not = possible.action_orders(record.flow(), name, record.shown(name))
     control = process.orchestrator.control
+    control.check_unchanged(order, 'f', name, record.seen(name))
     give = {possible.RESUME: lambda: control.resume('f', 'ann', action_id=name),
             possible.SKIP: lambda: control.skip('f', name, 'ann'),
             possible.RETRY: lambda: control.retry('f', name, 'ann'),

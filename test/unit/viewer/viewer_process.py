@@ -19,7 +19,7 @@ from typing import Any
 from action_lifecycle.viewer.access import Access
 from action_lifecycle.viewer.app import build
 from action_lifecycle.viewer.record import LocalRows, RobotRecord
-from action_lifecycle.viewer.robots import Answer, NodeSeen, Now, QuestionNow, Robot
+from action_lifecycle.viewer.robots import Answer, NodeSeen, Now, QuestionNow, Robot, SafetyNow
 from action_lifecycle.viewer.server import Server
 
 
@@ -35,7 +35,7 @@ class PrintedOrders:
     async def respond(self, question: QuestionNow, answer: str, **given: Any) -> Answer:
         return self._print('respond', question.id, answer, given)
 
-    async def clear_stop(self, resources: Sequence[str] = (), **given: Any) -> Answer:
+    async def clear_stop(self, resources: Sequence[str], seen: SafetyNow, **given: Any) -> Answer:
         return self._print('clear_stop', '', ' '.join(resources), given)
 
     def _print(self, verb: str, flow_id: str, path: str, given: dict[str, Any]) -> Answer:

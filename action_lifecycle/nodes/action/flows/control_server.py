@@ -53,6 +53,8 @@ class ControlServer:
                 + nearest(request.action_id, run.runners)
             return response
         try:
+            orchestrator.control.check_unchanged(
+                request.verb, request.flow_id, request.action_id, request.base_seq)
             ordered = carry_out(orchestrator.control, request)
         except OrderRefused as error:
             response.error_code, response.error_msg = int(ErrorCode.NOT_ALLOWED), str(error)

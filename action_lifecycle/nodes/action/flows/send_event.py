@@ -14,6 +14,7 @@ from action_lifecycle_msgs.srv import SendEvent
 from ....documents.errors import LifecycleError, TransitionNotAllowed
 from ....documents.json_text import read_object
 from ....documents.suggestions import nearest
+from ....flow.control.orders import OrderRefused
 from ....flow.orchestrator import FROM_OUTSIDE, Orchestrator
 from ....lifecycle.action import Action
 from ....lifecycle.states import ActionOutcome, ErrorCode
@@ -41,10 +42,12 @@ class EventServer:
             return response
         action = run.runners[action_id].action
         try:
+            orchestrator.control.check_unchanged(
+                request.event, flow_id, action_id, request.base_seq)
             data = event_data(request, action)
             orchestrator.fire(flow_id, action_id, request.event, **data)
             response.accepted = True
-        except TransitionNotAllowed as error:
+        except (OrderRefused, TransitionNotAllowed) as error:
             response.error_code = int(ErrorCode.NOT_ALLOWED)
             response.error_msg = str(error)
         response.state = action.state.value

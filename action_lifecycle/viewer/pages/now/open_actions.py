@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from nicegui import ui
 
@@ -16,6 +15,7 @@ from ..controls import Controls
 from ..orders import PageOrders
 from ...looks import flow_look, look_of
 from ...place import FLOW, Place
+from ...record.flow_record import FlowRecord
 from ...record.shown import FlowHead, Shown, STRUCTURE, Update
 from ...robots import Robot
 from ....documents.errors import LifecycleError
@@ -92,9 +92,11 @@ class OpenActions:
 
 
 class _OpenFlow:
-    """One flow; `record`: its FlowRecord."""
+    """One flow."""
 
-    def __init__(self, robot: Robot, orders: PageOrders, head: FlowHead, record: Any) -> None:
+    def __init__(
+        self, robot: Robot, orders: PageOrders, head: FlowHead, record: FlowRecord
+    ) -> None:
         self._robot, self._orders, self._record = robot, orders, record
         self._flow_id = head.flow_id
         self._open: dict[str, Shown] = {}
@@ -144,7 +146,7 @@ class _OpenFlow:
                 f'planner: {flow.planning}' if flow.planning else '', flow.error_msg]
         self._said.set_text('; '.join(filter(None, said)))
         self._said.set_visibility(any(said))
-        self._controls.update(flow)
+        self._controls.update(self._record)
         paths = sorted(self._open, key=lambda path: (
             self._open[path].state == 'assigned', self._open[path].since))
         left = len(paths) - MAX_ACTIONS
@@ -157,7 +159,7 @@ class _OpenFlow:
                     self._rows[path] = _OpenAction(
                         self._robot, self._orders, self._flow_id, path)
         for path in paths:
-            self._rows[path].show(flow, self._open[path])
+            self._rows[path].show(self._record, self._open[path])
         self._more.set_text(f'and {left} more actions' if left > 0 else '')
         self._more.set_visibility(left > 0)
 
@@ -180,7 +182,7 @@ class _OpenAction:
         """Remove it from the page."""
         self._line.delete()
 
-    def show(self, flow: Any, shown: Shown) -> None:
+    def show(self, record: FlowRecord, shown: Shown) -> None:
         """Show the action."""
         self._chip.show(look_of(shown))
         self._since.set_visibility(bool(shown.since))
@@ -195,7 +197,7 @@ class _OpenAction:
         text = ' · '.join(filter(None, said))
         self._waits.set_text(text)
         self._waits.props['title'] = text
-        self._controls.update(flow, shown)
+        self._controls.update(record)
 
 
 def _reason(waits_for: str) -> str:

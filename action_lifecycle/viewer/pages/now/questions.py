@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -13,7 +14,8 @@ from nicegui import ui
 from .symbols import StateChip
 from .ticking import Ticking
 from ..controls import short, why_no_orders
-from ..orders import PageOrders
+from ..order_button import allow, OrderButton
+from ..orders import PageOrders, tell
 from ...looks import LOOKS
 from ...place import FLOW, Place
 from ...record.shown import QuestionNow
@@ -24,14 +26,20 @@ MAX_CARDS = 50
 ICONS = {'verify': 'fact_check', 'fallback': 'alt_route', 'resume': 'restart_alt',
          'input': 'edit_note', 'takeover': 'swap_horiz', 'authorize': 'key'}
 VERDICT = {'true': 'completed', 'false': 'failed', 'unknown': 'blocked'}
+_Key = tuple[str, str, tuple[str, ...]]  #: node, id and options of a question
 
 
 class Questions:
-    """Cards of questions; a card stays as it is, with what was typed, until its end."""
+    """
+    Cards of questions; a card keeps what is typed until the question ends.
+
+    What was typed comes back with the question, for example when its node was restarted.
+    """
 
     def __init__(self, robot: Robot, orders: PageOrders) -> None:
         self._robot, self._orders = robot, orders
-        self._cards: dict[tuple[str, str], tuple[QuestionNow, QuestionCard]] = {}
+        self._cards: dict[_Key, QuestionCard] = {}
+        self._drafts: dict[_Key, tuple[str, str]] = {}
         with ui.element('section').classes('now-section').props(
                 'aria-label=Questions aria-live=polite') as self.section:
             self._title = ui.label('Questions').classes('now-title')
@@ -41,18 +49,21 @@ class Questions:
 
     def show(self, questions: Sequence[QuestionNow]) -> None:
         """Show the open questions."""
-        wanted = {(each.node, each.id): each for each in questions[:MAX_CARDS]}
-        for key, (question, card) in list(self._cards.items()):
-            if wanted.get(key) != question:
-                card.delete()
-                del self._cards[key]
-        with self._list:
-            for key, question in wanted.items():
-                if key not in self._cards:
-                    self._cards[key] = question, QuestionCard(
-                        self._robot, self._orders, question)
-        for _, card in self._cards.values():
-            card.show()
+        wanted = {(each.node, each.id, tuple(each.options)): each
+                  for each in questions[:MAX_CARDS]}
+        for key in self._cards.keys() - wanted.keys():
+            card = self._cards.pop(key)
+            if any(card.draft):
+                self._drafts[key] = card.draft
+                while len(self._drafts) > MAX_CARDS:
+                    del self._drafts[next(iter(self._drafts))]
+            card.delete()
+        for key, question in wanted.items():
+            if key not in self._cards:
+                with self._list:
+                    self._cards[key] = QuestionCard(
+                        self._robot, self._orders, question, self._drafts.pop(key, ('', '')))
+            self._cards[key].show(question)
         self._title.set_text(f'Questions ({len(questions)})' if questions else 'Questions')
         self._none.set_visibility(not questions)
         left = len(questions) - len(wanted)
@@ -63,39 +74,58 @@ class Questions:
 class QuestionCard:
     """A question: its text, evidence, deadline, and the buttons or the field of its answers."""
 
-    def __init__(self, robot: Robot, orders: PageOrders, question: QuestionNow) -> None:
+    def __init__(
+        self, robot: Robot, orders: PageOrders, question: QuestionNow, draft: tuple[str, str],
+    ) -> None:
         self._robot, self._orders, self._question = robot, orders, question
-        self._inputs: list[Any] = []
-        self._deadline: Ticking | None = None
+        self._told: object = None  #: what the card shows beside the answers
+        self._text: ui.textarea | None = None
+        self._comment: ui.input | None = None
+        self._buttons: list[OrderButton] = []
         with ui.element('article').classes('now-card question') as self._card:
             self._card.props['data-question'] = question.id
-            self._head()
-            ui.label(question.question).classes('question-text foreign')
-            if question.link.startswith(('http://', 'https://')):
-                ui.link(question.link, question.link, new_tab=True).classes('foreign').props(
-                    'rel="noopener noreferrer"')
-            for evidence in question.evidence:
-                _evidence(evidence)
+            self._card.props['aria-label'] = f'Question: {short(question.question)}'
+            self._about = ui.element('div').classes('question-about')
             if robot.now.live:
-                self._answers()
+                self._answers(*draft)
+
+    @property
+    def draft(self) -> tuple[str, str]:
+        """Return answer and comment as they are typed."""
+        answer, comment = (str(field.value or '') if field is not None else ''
+                           for field in (self._text, self._comment))
+        return answer, comment
 
     def delete(self) -> None:
         """Remove the card."""
         self._card.delete()
 
-    def show(self) -> None:
-        """Show what depends on the clock and on the session."""
+    def show(self, question: QuestionNow) -> None:
+        """Show a question, of the same id and with the same options; the fields stay."""
+        self._question = question
+        if question != self._told:
+            self._told = question
+            self._about.clear()
+            with self._about:
+                self._head()
+                ui.label(question.question).classes('question-text foreign')
+                if question.link.startswith(('http://', 'https://')):
+                    ui.link(question.link, question.link, new_tab=True).classes('foreign').props(
+                        'rel="noopener noreferrer"')
+                for evidence in question.evidence:
+                    _evidence(evidence)
         if self._deadline is not None:
-            self._deadline.show(self._question.deadline, self._robot.now.clock_offset)
-        self._asked.show(self._question.asked, self._robot.now.clock_offset)
+            self._deadline.show(question.deadline, self._robot.now.clock_offset)
+        self._asked.show(question.asked, self._robot.now.clock_offset)
         reason = why_no_orders(self._robot, self._orders)
-        for element in self._inputs:
-            element.set_enabled(not reason)
-            if element.props.get('title', '') != reason:
-                element.props['title'] = reason
+        for button in self._buttons:
+            button.allow(reason)
+        for field in filter(None, (self._text, self._comment)):
+            allow(field, reason)
 
     def _head(self) -> None:
         question = self._question
+        self._deadline: Ticking | None = None
         with ui.row().classes('question-head'):
             ui.icon(ICONS.get(question.kind, 'help'), size='18px').props('aria-hidden=true')
             ui.label(question.kind or 'question').classes('question-kind')
@@ -111,38 +141,34 @@ class QuestionCard:
                     left=True, after=f' left{rest}', over='time is up').classes(
                         'question-deadline')
 
-    def _answers(self) -> None:
+    def _answers(self, text: str, comment: str) -> None:
         question = self._question
         with ui.row().classes('question-answers'):
-            if question.options:
-                for option in question.options:
-                    button = ui.button(
-                        option, color=None, on_click=lambda option=option: self._send(option),
-                    ).props('outline no-caps data-answer')
-                    if option == question.default:
-                        button.classes('question-default')
-                    self._inputs.append(button)
-                self._text = None
-            else:
-                self._text = ui.textarea('Answer').props(
+            for option in question.options:
+                button = OrderButton(option, partial(self._send, option)).props(
+                    'outline data-answer')
+                if option == question.default:
+                    button.classes('question-default')
+                self._buttons.append(button)
+            if not question.options:
+                self._text = ui.textarea('Answer', value=text).props(
                     'outlined dense autogrow maxlength=4096').classes('question-free')
-                send = ui.button('Send', icon='send', color=None,
-                                 on_click=self._send_text).props('outline no-caps data-answer')
-                self._inputs += [self._text, send]
-            self._comment = ui.input(placeholder='Comment (journaled)').props(
+                self._buttons.append(OrderButton('Send', self._send_text, icon='send').props(
+                    'outline data-answer'))
+            self._comment = ui.input(placeholder='Comment (journaled)', value=comment).props(
                 'dense borderless maxlength=4096 aria-label="Comment on the answer"').classes(
                 'question-comment')
-            self._inputs.append(self._comment)
 
-    async def _send_text(self) -> None:
-        answer = str(self._text.value or '').strip() if self._text is not None else ''
+    async def _send_text(self, seen: int) -> None:
+        answer = self.draft[0].strip()
         if not answer:
-            ui.notify('Type an answer first.', type='warning')
+            tell('Type an answer first.', 'warning')
             return
-        await self._send(answer)
+        await self._send(answer, seen)
 
-    async def _send(self, answer: str) -> None:
-        question, comment = self._question, str(self._comment.value or '').strip()
+    async def _send(self, answer: str, _: int) -> None:
+        """Send an answer; a question that has ended, or was replaced, has another id."""
+        question, comment = self._question, self.draft[1].strip()
 
         async def order(orders: Orders, actor: str) -> Answer:
             return await orders.respond(question, answer, actor=actor, comment=comment)

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from nicegui import ui
 
 from .symbols import StateChip
 from .ticking import Ticking
 from ..controls import short, why_no_orders
-from ..orders import PageOrders
+from ..order_button import allow, OrderButton, SEEN
+from ..orders import PageOrders, tell
 from ...looks import LOOKS
-from ...robots import Answer, Orders, Robot
+from ...robots import Answer, Orders, Robot, SafetyNow
 
 LOOK = {'ready': 'succeeded', 'stopped': 'failed', 'not_ready': 'pending'}
 TEXT = {'ready': 'Ready', 'stopped': 'Stopped', 'not_ready': 'Not ready', '': 'Not known'}
@@ -32,7 +34,9 @@ class SafetyCard:
     def __init__(self, robot: Robot, orders: PageOrders) -> None:
         self._robot, self._orders = robot, orders
         self._locked: Sequence[str] | None = None
-        self._buttons: list[ui.button] = []
+        self._buttons: list[OrderButton] = []
+        self._number = 0  #: of the state that is shown; a click says which one it is for
+        self._shown: SafetyNow | None = None
         with ui.element('section').classes('now-card safety') as self._card:
             self._card.props['aria-label'] = 'Safety'
             with ui.element('div').classes('safety-state').props(
@@ -46,9 +50,8 @@ class SafetyCard:
                 self._topic = ui.label().classes('code foreign')
             self._locks = ui.column().classes('safety-locks')
             with ui.row().classes('items-center') as self._clear_row:
-                self._clear = ui.button(
-                    'Clear stop', icon='lock_open', color=None,
-                    on_click=lambda: self._send(())).props('outline no-caps data-order=clear_stop')
+                self._clear = OrderButton('Clear stop', partial(self._send, ''), icon='lock_open')
+                self._clear.props('outline data-order=clear_stop')
                 self._why = ui.input(placeholder='Reason (journaled)').props(
                     'dense borderless maxlength=500 aria-label="Reason of the next order"')
 
@@ -56,6 +59,10 @@ class SafetyCard:
         """Show the robot's safety as it is now."""
         now = self._robot.now
         safety = now.safety
+        if safety != self._shown or not self._number:
+            self._shown = safety
+            self._number += 1
+            self._card.props[SEEN] = self._number
         state = safety.state if safety else ''
         look = LOOKS[LOOK.get(state, 'waiting')]
         self._chip.show(look, TEXT.get(state, state))
@@ -89,30 +96,37 @@ class SafetyCard:
                 with ui.row().classes('safety-lock no-wrap'):
                     ui.icon('lock', size='16px').props('aria-hidden=true')
                     ui.label('everything' if name == '*' else name).classes('foreign')
-                    button = ui.button(
-                        'Unlock', color=None,
-                        on_click=lambda name=name: self._send((name,)),
-                    ).props('flat dense no-caps data-order=unlock')
+                    button = OrderButton('Unlock', partial(self._send, name)).props(
+                        'flat dense data-order=unlock')
                     button.props['aria-label'] = f'Unlock {short(name)}'
                     self._buttons.append(button)
 
     def _enable(self) -> None:
         reason = why_no_orders(self._robot, self._orders)
         for button in (self._clear, *self._buttons):
-            button.set_enabled(not reason)
-            if button.props.get('title', '') != reason:
-                button.props['title'] = reason
-        self._why.set_enabled(not reason)
+            button.allow(reason)
+        allow(self._why, reason)
 
-    async def _send(self, resources: Sequence[str]) -> None:
-        reason = str(self._why.value or '').strip()
+    async def _send(self, resource: str, seen: int) -> None:
+        """Unlock a resource, or ('') clear the stop and unlock all that is shown."""
+        safety, reason = self._robot.now.safety, str(self._why.value or '').strip()
+        if safety is None:
+            tell('Not sent: the safety state is not known.', 'warning')
+            return
+        resources = (resource,) if resource else tuple(safety.locked)
+        stopped = safety.state == 'stopped'
 
         async def order(orders: Orders, actor: str) -> Answer:
-            return await orders.clear_stop(resources, actor=actor, reason=reason)
+            return await orders.clear_stop(resources, safety, actor=actor, reason=reason)
 
-        safety = self._robot.now.safety
-        what = (f'unlock {short(resources[0])}' if resources
-                else 'clear the stop' if safety and safety.state == 'stopped'
-                else 'unlock all resources')
-        await self._orders.send(self._robot, what, order,
-                                confirm=f'{CONFIRM}{what.capitalize()}? Motions may start again.')
+        def changed() -> str:
+            return '' if self._number == seen else 'safety has changed after what you saw; look ' \
+                'at it, then give the order again'
+
+        what = f'unlock {short(resource)}' if resource else (
+            'clear the stop' if stopped else 'unlock all resources')
+        why = f' ({short(safety.reason or safety.topic or safety.error_code)})' if stopped else ''
+        confirm = f'{CONFIRM}{what.capitalize()}{why}? Motions may start again.'
+        await self._orders.send(
+            self._robot, what, order, confirm=confirm, changed=changed,
+            button=None if resource else self._clear)
