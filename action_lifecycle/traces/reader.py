@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads a file of traces, also while the bridge writes it or after it was killed."""
+"""Reads a file of traces, also while the bridge writes it, after it was killed, or as bytes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from .contents import (
     VerdictChange,
 )
 from .curve import POINTS
+from .image import open_image
 from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
 from ..lifecycle.ports import Condition
 
@@ -43,17 +44,19 @@ class TraceReader:
     """
     Reads the traces at `path`; a context manager.
 
-    Raises TraceError if the file is missing, damaged, or of another kind or version.
+    `image`: what `trace_image` of another machine gave; read instead of a file, and `path` is its
+    name. Raises TraceError if the file is missing, damaged, or of another kind or version.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], image: bytes | None = None) -> None:
         self.path = os.fspath(path)
-        if not os.path.exists(self.path):
+        if image is None and not os.path.exists(self.path):
             raise TraceError(f'{self.path}: no evidence traces: parameter trace_file of the '
                              'bridge names their file; the launch files set it')
         with trace_errors(self.path):
-            self._reader = sqlite3.connect(f'file:{quote(self.path)}?mode=ro', uri=True,
-                                           timeout=BUSY_S, isolation_level=None)
+            self._reader = sqlite3.connect(
+                f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
+                isolation_level=None) if image is None else open_image(image, self.path)
             try:
                 require_traces(self._reader, self.path)
             except BaseException:

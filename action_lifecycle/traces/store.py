@@ -84,10 +84,10 @@ def trace_errors(path: str) -> Iterator[None]:
         raise TraceError(f'{path}: {error}') from error
 
 
-def require_traces(connection: sqlite3.Connection, path: str) -> None:
+def require_traces(connection: sqlite3.Connection, path: str, schema: str = 'main') -> None:
     """Raise TraceError unless the file has traces of this version."""
-    mark: int = connection.execute('PRAGMA application_id').fetchone()[0]
-    version: int = connection.execute('PRAGMA user_version').fetchone()[0]
+    mark: int = connection.execute(f'PRAGMA {schema}.application_id').fetchone()[0]
+    version: int = connection.execute(f'PRAGMA {schema}.user_version').fetchone()[0]
     if mark != APPLICATION_ID:
         raise TraceError(f'{path}: not a file of evidence traces')
     if version != VERSION:

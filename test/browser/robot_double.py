@@ -7,7 +7,8 @@ A viewer of a robot whose `Now` a test sets, as a process: JOURNAL, FOLDER.
 Each line of FOLDER/now is a JSON object of the parts of `Now` that change, and 'kind'. Orders are
 written to FOLDER/orders, one JSON list a line; an answer that is refused is in FOLDER/refuse, the
 time (s) until an answer in FOLDER/delay.
-FOLDER/picture.png is the picture of each topic.
+FOLDER/picture.png is the picture of each topic. While there is FOLDER/no_traces, traces can't be
+read because of its text; if it is empty, they are being read.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from action_lifecycle.traces import Trace, TraceError, TraceKey
 from action_lifecycle.viewer import robots
 from action_lifecycle.viewer.access import Access
 from action_lifecycle.viewer.app import build
 from action_lifecycle.viewer.record.robot_record import RobotRecord
 from action_lifecycle.viewer.record.shown import QuestionNow
 from action_lifecycle.viewer.record.sources import LocalRows
+from action_lifecycle.viewer.record.trace_sources import FileTraces
 from action_lifecycle.viewer.robots import Answer, Heard, Robot, ROWS
 from action_lifecycle.viewer.server import Server
 
@@ -104,12 +107,29 @@ async def follow(robot: Robot, folder: Path) -> None:
         await asyncio.sleep(0.02)
 
 
+class TracesDouble(FileTraces):
+    """Those beside the journal, if nothing is in their way."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / 'journal.traces')
+        self._fault = folder / 'no_traces'
+
+    async def find(self, key: TraceKey) -> Trace | None:
+        while self._fault.exists() and not self._fault.read_text():
+            await asyncio.sleep(0.05)
+        if self._fault.exists():
+            raise TraceError(self._fault.read_text())
+        return await super().find(key)
+
+
 def main() -> None:
     """Serve until SIGINT."""
     folder = Path(sys.argv[2])
     orders = OrdersDouble(folder)
     images = ImagesDouble(folder) if (folder / 'picture.png').exists() else None
-    robot = Robot('cell', RobotRecord(LocalRows(sys.argv[1])), orders=orders, images=images)
+    rows = LocalRows(sys.argv[1])
+    rows.traces = TracesDouble(folder)
+    robot = Robot('cell', RobotRecord(rows), orders=orders, images=images)
     app = build([robot], Access(), [lambda: follow(robot, folder)])
     server = Server(app, port=0)
     print(server.address, flush=True)

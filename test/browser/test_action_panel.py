@@ -108,3 +108,24 @@ def test_hostile_names_are_text(pages: Pages, viewer: Viewer) -> None:
     assert panel.locator('.action-name').inner_text() == HOSTILE
     assert panel.page.evaluate('window.hit') is None
     assert panel.locator('img').count() == 0
+
+
+def test_values_are_shown_until_the_curves_come(
+    pages: Pages, viewer: Viewer, folder: Path
+) -> None:
+    fault = folder / 'no_traces'
+    fault.write_text('')
+    try:
+        panel = opened(pages, viewer, 'pick')
+        panel.get_by_role('button', name='Attempt 1: failed').click()
+        panel.get_by_text('The traces are being read').wait_for()
+        panel.get_by_role('cell', name='0.003 m').first.wait_for()
+        fault.write_text('world_model_bridge is gone')
+        note = panel.get_by_text('Traces are not available: world_model_bridge is gone')
+        note.wait_for()
+        panel.get_by_role('cell', name='0.003 m').first.wait_for()
+        assert panel.locator('[role=img][aria-label*="gap > 0.01"]').count() == 0
+    finally:
+        fault.unlink()
+    panel.locator('[role=img][aria-label*="gap > 0.01"]').wait_for()
+    assert note.count() == 0

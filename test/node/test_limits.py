@@ -4,17 +4,32 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 import os
 from pathlib import Path
 from typing import Any
 
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
-from action_lifecycle.ros.interfaces.limits import MAX_DOCUMENT, MAX_ITEMS, MAX_TEXT, message_fault
+from action_lifecycle.ros.interfaces.limits import (
+    MAX_BYTES,
+    MAX_DOCUMENT,
+    MAX_ITEMS,
+    MAX_TEXT,
+    message_fault,
+)
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Evidence, Fact
-from action_lifecycle_msgs.srv import ClearStop, Evaluate, GetHistory, Respond, SendEvent, Verify
+from action_lifecycle_msgs.srv import (
+    ClearStop,
+    Evaluate,
+    GetHistory,
+    GetTrace,
+    Respond,
+    SendEvent,
+    Verify,
+)
 from isolation import domain_id
 import pytest
 import rclpy
@@ -40,6 +55,8 @@ DEEP = 100_000
     (Verify.Response(evidence=[Evidence(facts=[Fact(numbers=[0.0] * (MAX_ITEMS + 1))])]),
      'evidence[0].facts[0].numbers: 20001 items'),
     (ExecuteFlow.Goal(flow='a: 1\n' * 1000), ''),
+    (GetTrace.Response(data=array('B', bytes(MAX_BYTES + 1))), 'data: 4194305 items'),
+    (GetTrace.Response(data=array('B', bytes(MAX_BYTES))), ''),
 ])
 def test_a_message_that_is_too_large_names_the_field(message: Any, expected: str) -> None:
     fault = message_fault(message)

@@ -13,12 +13,14 @@ from action_lifecycle.journal import Entry, Journal, JournalError
 from action_lifecycle.nodes.shared.row_queries import LARGEST
 from action_lifecycle.nodes.web.remote_rows import RemoteRows
 from action_lifecycle.viewer.record.sources import LocalRows
+from action_lifecycle.viewer.record.trace_sources import FileTraces
 from action_lifecycle_msgs.srv import GetRows
 import pytest
 
 from .web_rig import Fleet, LEDGER, Viewer
 
 TEXT = 'tab\t, escape \x1b, "quotes", ünï, 𝄞, \\, \u202e'
+NO_TRACES = FileTraces('no.traces')
 LARGE = 'x' * (LARGEST // 2)
 
 
@@ -56,7 +58,7 @@ def viewer(fleet: Fleet) -> Iterator[Viewer]:
 @pytest.fixture(scope='module')
 def remote(viewer: Viewer) -> RemoteRows:
     client = viewer.node.create_client(GetRows, '/one/ledger/get_rows')
-    return RemoteRows(viewer.node, 'one', [client])
+    return RemoteRows(viewer.node, 'one', [client], NO_TRACES)
 
 
 def test_they_are_equal(fleet: Fleet, viewer: Viewer, remote: RemoteRows) -> None:
@@ -109,6 +111,6 @@ def test_a_missing_journal_is_an_error_that_names_the_robot(
     viewer: Viewer, fleet: Fleet, tmp_path: Path
 ) -> None:
     client = viewer.node.create_client(GetRows, '/nobody/ledger/get_rows')
-    absent = RemoteRows(viewer.node, 'nobody', [client])
+    absent = RemoteRows(viewer.node, 'nobody', [client], NO_TRACES)
     with pytest.raises(JournalError, match='nobody: no node'):
         viewer.do(absent.last_seq())

@@ -110,13 +110,13 @@ class Fleet(ProcessRig):
     def journal(self, robot: str) -> Path:
         return self.folder / f'{robot}.journal'
 
-    def start(self, robot: str, *names: str) -> None:
-        """Start nodes of a robot."""
+    def start(self, robot: str, *names: str, **more: Any) -> None:
+        """Start nodes of a robot; `more`: parameters of these nodes."""
         for name in names:
             parameters = {'facts_file': self.facts} if name == BRIDGE else {
                 'journal_path': self.journal(robot)}
             self.processes[robot, name] = self.spawn(
-                name, {'autostart': True, **parameters}, '-r', f'__ns:=/{robot}',
+                name, {'autostart': True, **parameters, **more}, '-r', f'__ns:=/{robot}',
                 log=f'{robot}_{name}')
 
     def kill(self, robot: str, name: str) -> None:

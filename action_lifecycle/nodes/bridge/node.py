@@ -58,6 +58,7 @@ class WorldModelBridge(ManagedNode):
     | ~/evaluate | service Evaluate | evaluates conditions once |
     | ~/check | service Check | checks motions and conditions before anything moves |
     | ~/clear_stop | service ClearStop | releases a latched stop |
+    | ~/get_trace | service GetTrace | the evidence trace of an attempt, for a viewer |
     | ~/save_black_box | service SaveBlackBox | writes the last seconds of its topics to a bag |
     | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
     | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .trace_queries import TraceQueries
 from ...lifecycle.ports import ConfirmRequest, MotionRequest, WorkResult
 from ...ros.node.diagnostics import Health, OK, WARN
 from ...ros.node.lifecycle_node import ManagedNode
@@ -36,11 +37,12 @@ class Traces:
         self._timer: Timeout | None = None
         self._writer: TraceWriter | None = None
         self._recorder: TraceRecorder | None = None
-        path = node.parameter('trace_file')
-        if path:
-            self._writer = TraceWriter(
-                Path(path).expanduser(), int(node.parameter('trace_limit') * MEGABYTE))
+        path = Path(node.parameter('trace_file')).expanduser() if node.parameter(
+            'trace_file') else None
+        if path is not None:
+            self._writer = TraceWriter(path, int(node.parameter('trace_limit') * MEGABYTE))
             self._recorder = TraceRecorder(model, self._writer.put)
+        TraceQueries(node, path)
 
     def health(self) -> Health:
         """Return whether traces are recorded, for the diagnostics."""

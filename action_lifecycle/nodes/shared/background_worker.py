@@ -10,8 +10,12 @@ from concurrent.futures import Future as Done
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ...documents.errors import LifecycleError
 from ...ros.calls.threads import from_thread
 from ...ros.node.lifecycle_node import ManagedNode
+
+ANSWERS = 20
+"""Maximum number of requests that wait for a worker; more are refused."""
 
 
 class Apart:
@@ -20,6 +24,7 @@ class Apart:
     def __init__(self, node: ManagedNode) -> None:
         self._node = node
         self._pool = ThreadPoolExecutor(1, thread_name_prefix='apart')
+        self._answering = 0
 
     def __call__(
         self, work: Callable[[], Any], done: Callable[[Any, Exception | None], None]
@@ -39,6 +44,16 @@ class Apart:
         future = self._pool.submit(work)
         await from_thread(self._node, future)
         return future.result()
+
+    async def answer(self, work: Callable[[], Any]) -> None:
+        """`do` for requests; raises LifecycleError if ANSWERS others wait."""
+        if self._answering >= ANSWERS:
+            raise LifecycleError(f'busy: {ANSWERS} requests wait; ask again later')
+        self._answering += 1
+        try:
+            await self.do(work)
+        finally:
+            self._answering -= 1
 
     def close(self, *, finish: bool = False) -> None:
         """End the thread after the current work; queued work is dropped, or done (`finish`)."""

@@ -42,7 +42,7 @@ class RowQueries:
         """Fill the response with a page of rows, as they are stored; damaged ones are left out."""
         limit = page_limit(request.limit)
         read = self._flows if request.flows else self._rows
-        await self._apart.do(lambda: read(request, limit, response))
+        await self._apart.answer(lambda: read(request, limit, response))
         return response
 
     def _rows(self, request: Any, limit: int, response: Any) -> None:

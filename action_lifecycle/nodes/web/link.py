@@ -23,7 +23,7 @@ from action_lifecycle_msgs.msg import (
     SafetyState,
     WorldState,
 )
-from action_lifecycle_msgs.srv import GetRows
+from action_lifecycle_msgs.srv import GetRows, GetTrace
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
 from .frames import Frames
@@ -34,6 +34,7 @@ from .names import ACTION_NODE, ANSWERING, BRIDGE, LEDGER, NEEDED, NODES
 from .node_watch import NodeWatch
 from .orders import RosOrders
 from .remote_rows import RemoteRows
+from .remote_traces import RemoteTraces
 from .rows import RobotRows
 from ..action.bridge_client import MOTION_PREFIX
 from ...ros.interfaces.qos import state_qos
@@ -76,7 +77,9 @@ class RobotLink:
         self._add_topics()
         clients = [node.add_client(GetRows, self.name_of(f'{asked}/get_rows'))
                    for asked in (LEDGER, ACTION_NODE)]
-        self._rows = RobotRows(local, RemoteRows(node, robot.name, clients))
+        traces = RemoteTraces(node, node.add_client(GetTrace, self.name_of(f'{BRIDGE}/get_trace')),
+                              lambda: self._live.absent(BRIDGE))
+        self._rows = RobotRows(local, RemoteRows(node, robot.name, clients, traces))
         robot.record = RobotRecord(self._rows)
         self._follower = Follower(robot)
         self._live = Live(robot, self._follower, self._compare_soon)

@@ -47,6 +47,7 @@ class WebNode(ManagedNode):
     | subscribes to, while shown | `tf`, `tf_static` | tf2_msgs/msg/TFMessage |
     | subscribes to, while shown | topics with pictures | sensor_msgs/msg/Image, CompressedImage |
     | calls | `ledger/get_rows`, `action_lifecycle/get_rows` | srv/GetRows |
+    | calls | `world_model_bridge/get_trace` | srv/GetTrace |
     | calls | `NODE/get_state` | lifecycle_msgs/srv/GetState |
     | calls, for people | `action_lifecycle/control_flow` | srv/ControlFlow |
     | calls, for people | `action_lifecycle/send_event` | srv/SendEvent |
@@ -69,7 +70,7 @@ class WebNode(ManagedNode):
         self.declare('journal_path', '', 'File of the journal of the only robot; empty: in the '
                      'ROS home, or read from the robot.')
         self.declare('trace_file', '', 'File of the evidence traces of the only robot; empty: '
-                     'beside the journal.')
+                     'beside the journal, or read from the robot.')
         self.declare('token_file', '', 'File with the token to sign in; empty: from the '
                      'environment, or nobody can give orders.')
         self.declare('host_names', [''], 'Further names of this machine in addresses.')

@@ -19,7 +19,7 @@ from ...lifecycle.states import ErrorCode
 from ...ros.calls.service_call import RetryPolicy
 from ...ros.calls.threads import call_from_loop
 from ...ros.node.lifecycle_node import ManagedNode
-from ...traces import Trace, TraceKey
+from ...viewer.record.trace_sources import TraceSource
 
 POLICY = RetryPolicy(appear=1.0, answer=6.0, repeat=2.0)
 
@@ -29,12 +29,16 @@ class RemoteRows:
     A source of rows in the viewer's loop; see `viewer.record.sources`.
 
     `clients`: of `get_rows`, the preferred one first; one without a server is skipped.
+    `traces`: of the same robot.
     """
 
     path: Path | None = None
 
-    def __init__(self, node: ManagedNode, name: str, clients: Sequence[Any]) -> None:
+    def __init__(
+        self, node: ManagedNode, name: str, clients: Sequence[Any], traces: TraceSource
+    ) -> None:
         self.name = name
+        self.traces = traces
         self._node = node
         self._clients = clients
 
@@ -69,10 +73,6 @@ class RemoteRows:
                 break
             before = answer.next_seq
         return found
-
-    async def trace(self, key: TraceKey) -> Trace | None:
-        """Return None: traces are read from their file only."""
-        return None
 
     def _rows(self, answer: Any) -> list[Row]:
         try:

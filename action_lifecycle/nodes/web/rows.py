@@ -9,8 +9,8 @@ from pathlib import Path
 
 from .remote_rows import RemoteRows
 from ...journal.row import JournalError, Row
-from ...traces import Trace, TraceKey
 from ...viewer.record.sources import LocalRows
+from ...viewer.record.trace_sources import TraceSource
 
 
 class RobotRows:
@@ -32,6 +32,13 @@ class RobotRows:
     def path(self) -> Path | None:
         """Return the file of the journal if it is on this machine."""
         return self._source.path
+
+    @property
+    def traces(self) -> TraceSource:
+        """Return the file of the traces if it is on this machine, else the robot's bridge."""
+        source = self._source
+        return source.traces if source is self._remote or self._local.traces.exists() \
+            else self._remote.traces
 
     @property
     def damage(self) -> str:
@@ -60,10 +67,6 @@ class RobotRows:
     async def flows(self, *, before: int | None = None, limit: int = 50) -> list[Row]:
         """Return the first and last rows of the newest flows."""
         return await self._source.flows(before=before, limit=limit)
-
-    async def trace(self, key: TraceKey) -> Trace | None:
-        """Return what the facts were in an attempt; None if it is not known here."""
-        return await self._source.trace(key)
 
     async def _is_same(self, remote_seq: int) -> bool:
         """Whether the file is the robot's journal, whose last row has this number."""

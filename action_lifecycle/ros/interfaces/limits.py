@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from array import array
 import functools
 import re
 from typing import Any
 
 MAX_DOCUMENT = 4 * 1024 * 1024  #: characters of a flow, an edit, JSON
 MAX_TEXT = 65_536  #: characters of any other string
-MAX_ITEMS = 20_000  #: of a sequence
+MAX_ITEMS = 20_000  #: of a sequence, except of bytes
+MAX_BYTES = 4 * 1024 * 1024  #: of a sequence of bytes (uint8)
 DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: fields, and those named *_json
 _CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
 _NUMBER = re.compile(r'(boolean|octet|u?int\d+|float|double)(\[\d+\])?\Z')
@@ -34,8 +36,9 @@ def _fault(value: Any, name: str, path: str) -> str:
         found = None if document else _CONTROL.search(value)
         return f'{path}: has the control character {found[0]!r}' if found else ''
     if hasattr(value, '__len__'):
-        if len(value) > MAX_ITEMS:
-            return f'{path}: {len(value)} items; expected at most {MAX_ITEMS}'
+        limit = MAX_BYTES if isinstance(value, array) and value.itemsize == 1 else MAX_ITEMS
+        if len(value) > limit:
+            return f'{path}: {len(value)} items; expected at most {limit}'
         if isinstance(value, list):
             for index, item in enumerate(value):
                 fault = _fault(item, name, f'{path}[{index}]')

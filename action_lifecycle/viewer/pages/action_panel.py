@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from nicegui import background_tasks, ui
@@ -27,7 +28,9 @@ from ...traces import Trace, TraceKey
 PERIOD = 0.25
 """Shortest time (s) between two updates of a panel."""
 TRACE_PERIOD = 2.0
-"""Time (s) between two readings of the trace of an attempt that goes on."""
+"""Time (s) between two readings of the trace of an attempt that goes on, or that failed."""
+PATIENCE = 0.3
+"""Time (s) for the trace until an attempt is shown without curves."""
 MAX_TABS = 12
 """Maximum number of attempts that are shown, the newest."""
 LONGEST = 500
@@ -50,6 +53,8 @@ class ActionPanel:
         self._chosen: int | None = None  #: number of the attempt that somebody has chosen
         self._tabs: list[tuple[int, str, str, str]] = []
         self._drawn: object = None  #: what the shown attempt depends on
+        self._shown: object = None  #: attempt and what is said instead of its curves; '': curves
+        self._no_traces = ''  #: why they can't be read now
 
     def build(self) -> None:
         """Make the elements; what needs the journal follows."""
@@ -109,8 +114,8 @@ class ActionPanel:
         self._show_tabs(attempts)
         attempt = next((one for one in attempts if one.number == self._chosen),
                        attempts[-1] if attempts else None)
-        self._timer.active = attempt is not None and not attempt.ended \
-            and self._moment.live and self._robot.now.live
+        self._timer.active = attempt is not None and self._robot.now.live and (
+            bool(self._no_traces) or (not attempt.ended and self._moment.live))
         self._draw(record, attempt)
         for fold in self._folds:
             fold.change()
@@ -166,7 +171,7 @@ class ActionPanel:
         self._update()
 
     def _again(self) -> None:
-        """Read the trace of an attempt that goes on again."""
+        """Read the trace again."""
         self._drawn = None
         self._update()
 
@@ -187,17 +192,36 @@ class ActionPanel:
         return found if found is not None else rows[-1].ros_time if rows else None
 
     async def _show_attempt(self, attempt: AttemptShown | None, until: float | None) -> None:
-        trace: Trace | None = None
-        fault = ''
-        if attempt is not None:
-            flow_id, action_id = stored(self._flow_id, self._path)
-            try:
-                trace = await self._robot.record.source.trace(
-                    TraceKey(flow_id, action_id, attempt.number))
-            except Exception as error:  # of one reading
-                fault = f"The curves can't be read: {error}"
-        if not self._root.is_deleted and self._drawn == (attempt, until):
-            self._view.show(attempt, trace, until, fault)
+        """Show an attempt; without curves as long as its trace is being read."""
+        reading = asyncio.ensure_future(self._trace(attempt))
+        done, _ = await asyncio.wait({reading}, timeout=PATIENCE)
+        if not done and self._shown != (attempt, until, ''):
+            self._show(attempt, None, until, self._no_traces or 'The traces are being read …')
+        trace, self._no_traces = await reading
+        self._show(attempt, trace, until, self._no_traces)
+        if self._no_traces and self._robot.now.live and not self._root.is_deleted:
+            self._timer.activate()
+
+    def _show(
+        self, attempt: AttemptShown | None, trace: Trace | None, until: float | None, note: str
+    ) -> None:
+        if self._root.is_deleted or self._drawn != (attempt, until):
+            return  # another one is shown meanwhile
+        shown = attempt, until, note
+        if not note or self._shown != shown:
+            self._shown = shown
+            self._view.show(attempt, trace, until, note)
+
+    async def _trace(self, attempt: AttemptShown | None) -> tuple[Trace | None, str]:
+        """Return the trace of an attempt, and why it can't be read."""
+        if attempt is None:
+            return None, ''
+        flow_id, action_id = stored(self._flow_id, self._path)
+        try:
+            return await self._robot.record.source.traces.find(
+                TraceKey(flow_id, action_id, attempt.number)), ''
+        except Exception as error:  # of one reading
+            return None, f'Traces are not available: {error}'
 
     def _fill_work(self, record: FlowRecord) -> None:
         text_block(work_text(record, self._path, self._moment.seq))

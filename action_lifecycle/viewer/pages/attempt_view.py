@@ -37,18 +37,19 @@ class AttemptView:
 
     def show(
         self, attempt: AttemptShown | None, trace: Trace | None, until: float | None,
-        fault: str = '',
+        note: str = '',
     ) -> None:
-        """Show an attempt with its curves up to a ROS time (s); `fault`: why it has none."""
+        """Show an attempt with its curves up to a ROS time (s); `note`: why it has none."""
         self._place.clear()
         with self._place:
-            if fault:
-                ui.label(printable(fault, LONGEST)).classes('action-fault')
             if attempt is None:
                 ui.label('It has not begun.').classes('action-soft')
                 return
             _said(attempt)
-            for judged in sorted(conditions_of(attempt, trace, until), key=_is_usual):
+            conditions = sorted(conditions_of(attempt, trace, until), key=_is_usual)
+            if note and conditions:
+                ui.label(printable(note, LONGEST)).classes('action-soft').props('role=status')
+            for judged in conditions:
                 _condition(judged, trace, until)
 
 

@@ -11,9 +11,10 @@ import os
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from .trace_sources import FileTraces, TraceSource
 from ...journal.flow_reader import FlowReader
 from ...journal.row import Row
-from ...traces import Trace, trace_path, TraceError, TraceKey, TraceReader
+from ...traces import trace_path
 
 ResultT = TypeVar('ResultT')
 
@@ -23,10 +24,16 @@ class RowSource(Protocol):
     The rows of a robot's journal; all methods raise JournalError if it can't be read now.
 
     `name`: of the robot or file, for people. `path`: of the journal if it is on this machine.
+    `traces`: of the attempts in it.
     """
 
     name: str
     path: Path | None
+
+    @property
+    def traces(self) -> TraceSource:
+        """Return where the evidence traces come from."""
+        ...
 
     async def last_seq(self) -> int:
         """Return the number of the last row, 0 if there is none."""
@@ -50,10 +57,6 @@ class RowSource(Protocol):
         """
         ...
 
-    async def trace(self, key: TraceKey) -> Trace | None:
-        """Return what the facts were in an attempt; None if there is no trace."""
-        ...
-
 
 class LocalRows:
     """
@@ -72,7 +75,7 @@ class LocalRows:
         self.name = name or str(path)
         self.damage = ''
         self._file = os.fspath(path)
-        self._traces = os.fspath(trace_file) if trace_file else trace_path(self._file)
+        self.traces: TraceSource = FileTraces(trace_file or trace_path(self._file))
         self._reader: FlowReader | None = None
         self._lock = asyncio.Lock()
 
@@ -89,10 +92,6 @@ class LocalRows:
     async def flows(self, *, before: int | None = None, limit: int = 50) -> list[Row]:
         """Return the first and last rows of the newest flows; see `FlowReader.newest_flows`."""
         return await self._call(lambda: self._open().newest_flows(before, limit))
-
-    async def trace(self, key: TraceKey) -> Trace | None:
-        """Return a trace; None if there is none; raises TraceError if the file is damaged."""
-        return await self._call(lambda: self._trace(key))
 
     def close(self) -> None:
         """Close the journal; it is opened again when it is needed."""
@@ -124,14 +123,3 @@ class LocalRows:
             if found or not page:
                 return found
             after = page[-1].row.seq  # all of them are damaged
-
-    def _trace(self, key: TraceKey) -> Trace | None:
-        if not os.path.exists(self._traces):
-            return None
-        try:
-            with TraceReader(self._traces) as reader:
-                return reader.find(key)
-        except TraceError:
-            if os.path.exists(self._traces):
-                raise
-            return None  # deleted meanwhile

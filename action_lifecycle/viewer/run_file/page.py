@@ -108,7 +108,7 @@ class _Page:
         outer, _, name = path.rpartition('/')
         flow_id = '/'.join(filter(None, (self._record.flow_id, outer)))
         try:
-            return await self._rows.trace(TraceKey(flow_id, name, number))
+            return await self._rows.traces.find(TraceKey(flow_id, name, number))
         except TraceError as error:
             self._faults[str(error)] = None
             return None

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from action_lifecycle.traces import Confirmed, TraceKey, TraceRecorder
+from action_lifecycle.traces.curve import Piece, Point
 from action_lifecycle.traces.store import TraceStore
 from action_lifecycle.world import Condition, WorldModel
+import numpy as np
 
 from ..world.gripper import FACTS, gap
 
@@ -40,3 +42,34 @@ class Rig:
         recorder.confirmed(key, Confirmed(
             start, start - 1.0, now, [HELD], {'force': 3.0}, verdict,
             [entry.as_dict() for entry in watch.evidence(now)]))
+
+
+def long_trace(path, key, width=1, points=1024, facts=1):
+    """Store a trace whose curves have points of `width` numbers."""
+    store = TraceStore(path)
+    try:
+        with store.transaction():
+            store.begin(key, 5.0)
+            for fact in range(facts):
+                store.points(key, f'fact_{fact}', 'm', 'topic', Piece(0, [
+                    Point(5.0 + index, 4.9 + index, np.arange(width) / 7 + index + fact)
+                    for index in range(points)]))
+            store.event(key, 5.0, 'mark', 'motion_started', 'gripper')
+            store.end(key, 5.0 + points)
+    finally:
+        store.close()
+
+
+def assert_same(one, other):
+    """Assert that two traces are equal, value for value."""
+    for name in ('key', 'started', 'ended', 'changes', 'marks', 'confirmations'):
+        assert getattr(one, name) == getattr(other, name), name
+    for name in ('curves', 'samples'):
+        curves, others = getattr(one, name), getattr(other, name)
+        assert list(curves) == list(others)
+        for fact, curve in curves.items():
+            found = others[fact]
+            assert (curve.fact, curve.unit, curve.topic, curve.kind) == (
+                found.fact, found.unit, found.topic, found.kind)
+            for part in ('times', 'stamps', 'values'):
+                np.testing.assert_array_equal(getattr(curve, part), getattr(found, part))

@@ -119,4 +119,4 @@ def test_a_journal_of_an_earlier_version(tmp_path: Path) -> None:
 
 def test_there_need_not_be_traces(start: Start) -> None:
     process = start()
-    assert run(LocalRows(process.journal.path).trace(TraceKey('f', 'a', 1))) is None
+    assert run(LocalRows(process.journal.path).traces.find(TraceKey('f', 'a', 1))) is None
