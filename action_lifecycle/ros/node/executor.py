@@ -19,6 +19,8 @@ from typing import Any
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
 
+from .task_release import release_tasks
+
 EVENTS_SINCE = {7: (7, 1, 11), 9: (9, 1, 4)}
 """
 First rclpy with both fixes, by major version (7: Jazzy, 9: Kilted).
@@ -56,5 +58,7 @@ def make_executor(choice: str = 'auto', context: Any = None) -> Executor:
             if choice == 'events':
                 raise
         else:
-            return EventsExecutor(context=context)
+            executor = EventsExecutor(context=context)
+            release_tasks(executor)
+            return executor
     return SingleThreadedExecutor(context=context)

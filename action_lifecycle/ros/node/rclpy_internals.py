@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-All uses of undocumented parts of rclpy.
+All uses of undocumented parts of rclpy, except those of tasks (task_release).
 
 Checked with rclpy 7.1.11 (Jazzy), by the tests, and in the sources of 3.3.15 (Humble) and 8.0.0.
 """
