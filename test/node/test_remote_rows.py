@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+import threading
 
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.journal import Entry, Journal, JournalError
+from action_lifecycle.nodes.shared.background_worker import ANSWERS, Apart
 from action_lifecycle.nodes.shared.row_queries import LARGEST
 from action_lifecycle.nodes.web.remote_rows import RemoteRows
 from action_lifecycle.viewer.record.sources import LocalRows
@@ -105,6 +108,48 @@ def test_a_page_is_not_larger_than_its_limit(
     assert len(page.rows_json) == 1  # the next one would not fit
     last = fleet.ask(client, GetRows.Request(after_seq=2**64 - 1))
     assert not last.rows_json and not last.more and not last.error_code
+
+
+def test_rows_are_compacted_while_they_are_read(
+    fleet: Fleet, viewer: Viewer, remote: RemoteRows
+) -> None:
+    before = viewer.do(remote.rows(limit=50))
+    with Journal(fleet.journal('one')) as journal:
+        last = journal.append(Entry(kind='note', event='last')).seq
+        assert journal.compact(synced_to=last - 1000) > 100
+    rows, after = list(before), before[-1].seq
+    while page := viewer.do(remote.rows(after=after, limit=500)):
+        rows += page
+        after = page[-1].seq
+    assert [row.seq for row in rows] == sorted({row.seq for row in rows})
+    here, after = [], before[-1].seq
+    local = LocalRows(fleet.journal('one'))
+    while page := asyncio.run(local.rows(after=after, limit=500)):
+        here += page
+        after = page[-1].seq
+    assert rows[50:] == here and last in [row.seq for row in here]
+    assert viewer.do(remote.last_seq()) == here[-1].seq
+    assert viewer.do(remote.flows(limit=100)) == asyncio.run(local.flows(limit=100))
+
+
+def test_only_some_requests_wait(fleet: Fleet, viewer: Viewer) -> None:
+    apart, go, said = Apart(viewer.node), threading.Event(), []
+
+    async def ask() -> None:
+        try:
+            await apart.answer(go.wait)
+            said.append('')
+        except LifecycleError as error:
+            said.append(str(error))
+
+    for _ in range(ANSWERS + 3):
+        viewer.node.spawn(ask)
+    fleet.until(lambda: len(said) == 3, 10.0, 'refusals')
+    assert set(said) == {f'busy: {ANSWERS} requests wait; ask again later'}
+    go.set()
+    fleet.until(lambda: len(said) == ANSWERS + 3, 10.0, 'answers')
+    assert said.count('') == ANSWERS
+    apart.close()
 
 
 def test_a_missing_journal_is_an_error_that_names_the_robot(
