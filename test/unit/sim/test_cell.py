@@ -11,7 +11,7 @@ import time
 
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.sim.cell import Cell, CellConfig
-from action_lifecycle.sim.picture import by_matplotlib, HEIGHT, PictureProcess, WIDTH
+from action_lifecycle.sim.picture import by_matplotlib, PictureProcess, SHAPE
 from action_lifecycle.sim.scene import build, mujoco
 import matplotlib.image
 import numpy as np
@@ -80,35 +80,41 @@ def yellow(picture):
 
 def test_matplotlib_shows_the_part_where_it_is(seen):
     model, data = seen
-    picture = by_matplotlib(model, data)
-    assert picture.shape == (HEIGHT, WIDTH, 3) and picture.std() > 20.0
+    width, height = 600, 400
+    picture = by_matplotlib(model, data, width)
+    assert picture.shape == (height, width, 3) and picture.std() > 20.0
     camera = data.camera('overview')
     at = (data.joint('part_c').qpos[:3] - camera.xpos) @ camera.xmat.reshape(3, 3)
-    scale = HEIGHT / 2 / np.tan(np.radians(model.camera('overview').fovy.item()) / 2)
-    expected = HEIGHT / 2 + scale * at[1] / at[2], WIDTH / 2 - scale * at[0] / at[2]
+    scale = height / 2 / np.tan(np.radians(model.camera('overview').fovy.item()) / 2)
+    expected = height / 2 + scale * at[1] / at[2], width / 2 - scale * at[0] / at[2]
     np.testing.assert_allclose(yellow(picture), expected, atol=12.0)
 
 
-def finish(process):
-    deadline = time.monotonic() + 120.0
-    while (fault := process.poll()) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def drawn(path, width=480):
+    process = PictureProcess('part_b', path, width)
+    try:
+        process.draw(Cell().data.qpos)
+        deadline = time.monotonic() + 120.0
+        while (fault := process.poll()) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        process.end()
     return fault
 
 
 @pytest.mark.parametrize('platform', ['egl', 'no such platform'])
 def test_picture_is_drawn_with_or_without_opengl(tmp_path, monkeypatch, platform):
     monkeypatch.setenv('MUJOCO_GL', platform)
-    path = tmp_path / 'cell.png'
-    assert finish(PictureProcess('part_b', Cell().data.qpos, path)) == ''
+    path, width = tmp_path / 'cell.png', 480
+    assert drawn(path, width) == ''
     picture = matplotlib.image.imread(path)
-    assert picture.shape[:2] == (HEIGHT, WIDTH) and picture[:, :, :3].std() > 0.08
+    assert picture.shape[:2] == (width / SHAPE, width) and picture[:, :, :3].std() > 0.08
     assert [file.name for file in tmp_path.iterdir()] == ['cell.png']
 
 
 def test_picture_that_can_not_be_saved_says_why(tmp_path):
-    fault = finish(PictureProcess('part_b', Cell().data.qpos, tmp_path / 'none' / 'cell.png'))
+    fault = drawn(tmp_path / 'none' / 'cell.png')
     assert fault.endswith(f'{tmp_path}/none/cell.png: No such file or directory')
 
 
