@@ -33,6 +33,14 @@ def notes(page: Any) -> Any:
     return page.locator('.q-notification')
 
 
+def until_heard(page: Any) -> None:
+    """Wait until the viewer has what was typed: it handles the events of a page in order."""
+    button = page.get_by_role('button', name='Colours')
+    before = button.get_attribute('title')
+    button.click()
+    expect(button).not_to_have_attribute('title', before)
+
+
 def test_a_stop_that_came_during_the_question_is_not_cleared(cell: Cell, pages: Pages) -> None:
     cell.double.now('safety', safety=[*STOPPED, 7])
     page = cell.double.open(pages, 'now', actor='ann')
@@ -129,6 +137,7 @@ def test_a_draft_outlives_changes_of_its_question_and_a_restart(cell: Cell, page
     expect(answer).to_be_focused()
     page.keyboard.type('ft one')
     page.get_by_label('Comment').fill('wet')
+    until_heard(page)
     cell.double.now('questions', questions=[])
     expect(page.locator('.question')).to_have_count(0)
     cell.double.now('questions', questions=[question('q2', 'And now?', []), changed])
