@@ -12,9 +12,9 @@ import statistics
 import subprocess
 from typing import Any, NamedTuple
 
+from _nodes import PROCESSES
 from _process import Process
 
-PROCESSES = Path(__file__).with_name('_ros_processes.py')
 CALLS = 100  # per block
 BLOCKS = 5
 

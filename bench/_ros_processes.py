@@ -40,7 +40,7 @@ def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
         once()
         left[0] -= 1
         if not left[0]:
-            timer.cancel()
+            node.destroy_timer(timer)
             print('done', flush=True)
 
     timer = node.create_timer(PERIOD, tick)

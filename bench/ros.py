@@ -33,94 +33,37 @@ affects both.
 from __future__ import annotations
 
 from collections.abc import Callable
-import json
+from itertools import chain
 import os
 from pathlib import Path
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
 from _calls import call_vs_service
+from _nodes import cpu_s, FACTS, LEVEL, MANY, Pair, PROCESSES, rss_kb
 from _process import Process, ros_environment
+from _publish_latency import PublishLatency
 from _report import parser, report
 
-PROCESSES = Path(__file__).with_name('_ros_processes.py')
-TOPICS = ('action_lifecycle/state_changes', 'bare/state_changes')
-CHANGES = 400  # per block
 BLOCKS = 5
 STARTS = 5
 IDLE_SECONDS = 20.0
 ACTIONS = 500
-LEVEL = 'facts:\n  level: {topic: level, type: std_msgs/msg/Float64, field: data, max_age: 1.0}\n'
-FLOW = """\
-flow: many
-max_motions: {count}
-defaults:
-  motion: {{server: move, type: control_msgs/action/GripperCommand}}
-  confirm: {{condition: level > 0.5, hold: 0.2}}
-actions:
-"""
-FACTS = 'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\n'
-MODULES = ('import json, sys, action_lifecycle.nodes.composed; print(json.dumps([name for name in '
-           "sys.modules if name.split('.')[1:] in (['msg'], ['srv'], ['action'])]))")
 
 
 def publish_latency(environment: dict[str, str], folder: str) -> dict[str, float]:
     """Return the ratio of the median latencies, and both medians in µs."""
-    senders = [Process(PROCESSES, environment, 'changing', folder),
-               Process(PROCESSES, environment, 'publishing')]
-    listener = Process(PROCESSES, environment, 'listening', *TOPICS)
-    found: tuple[list[float], list[float]] = ([], [])
+    latency = PublishLatency(environment, folder)
     try:
-        for process in (*senders, listener):
-            process.line()
-        time.sleep(1.0)
-        for block in range(BLOCKS + 1):
-            for sender in senders:
-                sender.tell(CHANGES)
-            for sender in senders:
-                sender.line()
-            time.sleep(0.1)
-            listener.tell(0)
-            came = json.loads(listener.line())
-            for sender, topic, latencies in zip(senders, TOPICS, found):
-                sender.tell(0)
-                began = json.loads(sender.line())
-                if len(came[topic]) != len(began):
-                    raise SystemExit(f'{topic}: {len(came[topic])} of {len(began)} came')
-                if block:  # the first one warms up
-                    latencies += [came[topic][seq] - begin for seq, begin in began.items()]
+        blocks = [latency.block() for _ in range(BLOCKS)]
     finally:
-        for process in (*senders, listener):
-            process.end()
-    ours, theirs = (statistics.median(latencies) for latencies in found)
+        latency.end()
+    ours, theirs = (statistics.median(chain.from_iterable(found)) for found in zip(*blocks))
     return {'publish_latency': ours / theirs, 'publish_us': ours * 1e6,
             'bare_publish_us': theirs * 1e6}
-
-
-class Pair:
-    """Starts the process of the composed nodes, or that of the bare node."""
-
-    def __init__(self, environment: dict[str, str], folder: str) -> None:
-        from ament_index_python.packages import get_package_prefix
-        facts = Path(folder) / 'facts.yaml'
-        facts.write_text(FACTS)
-        program = Path(get_package_prefix('action_lifecycle'), 'lib', 'action_lifecycle')
-        modules = subprocess.run([sys.executable, '-c', MODULES], env=environment, check=True,
-                                 capture_output=True, text=True).stdout
-        self.environment = environment
-        self.commands = {
-            'ours': [str(program / 'composed'), '--ros-args', '-p', 'autostart:=true', '-p',
-                     f'journal_path:={folder}/ready.journal', '-p', f'facts_file:={facts}'],
-            'bare': [sys.executable, str(PROCESSES), 'bare', modules]}
-
-    def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start `ours` or `bare`."""
-        return subprocess.Popen(self.commands[name], env=self.environment,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 class Asker:
@@ -219,7 +162,7 @@ def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str
     try:
         for name, count in (('single_', 1), ('', ACTIONS)):
             flow = Path(folder) / 'many.yaml'
-            flow.write_text(FLOW.format(count=count) + ''.join(
+            flow.write_text(MANY.format(count=count) + ''.join(
                 f'  action_{number}: {{}}\n' for number in range(count)))
             run = subprocess.run(
                 [str(Path(pair.commands['ours'][0]).with_name('action_lifecycle')), 'run',
@@ -248,18 +191,6 @@ def longest(rows: list[Any], first: str, last: str) -> float:
     """Return the maximum time (s) from event `first` to event `last` of an action."""
     begin = {row.action_id: row.ros_time for row in rows if row.event == first}
     return float(max(row.ros_time - begin[row.action_id] for row in rows if row.event == last))
-
-
-def cpu_s(pid: int) -> float:
-    """Return the CPU time (s) of all threads of a process."""
-    return sum(int(path.read_text().split()[0])
-               for path in Path(f'/proc/{pid}/task').glob('*/schedstat')) * 1e-9
-
-
-def rss_kb(pid: int) -> float:
-    """Return the resident memory of a process in KiB."""
-    lines = Path(f'/proc/{pid}/status').read_text().splitlines()
-    return float(next(line for line in lines if line.startswith('VmRSS')).split()[1])
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import time
 
-from page_pictures import NoBrowser, open_page, start_browser, VIEWS
+from chromium import NoBrowser, open_page, start_browser, VIEWS
 from steps import say, step
 
 PORT = 8080  #: if it is free, else any other

@@ -15,35 +15,25 @@ from contextlib import contextmanager
 import os
 from pathlib import Path
 import re
-import shutil
 import signal
 import subprocess
 import time
 from typing import Any
 
+from chromium import DESK, find_chromium, new_context, start_browser
 import pytest
 
-CHROMIUM = ('chromium-headless-shell', 'chromium', 'google-chrome')
-"""Names of the browser, the smallest first."""
 ADDRESS = re.compile(r'https?://[\w.\[\]:]+')
 START = 30.0  #: maximum time (s) until a viewer says its address
-DESK, PHONE = (1400, 900), (360, 740)
 
 
 @contextmanager
 def start_chromium() -> Iterator[Any]:
     """Start the system's Chromium; skip the test if there is none."""
-    from playwright.sync_api import sync_playwright
-
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if found is None:
+    if find_chromium() is None:
         pytest.skip('no Chromium: apt-get install chromium-headless-shell')
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=['--no-sandbox'])
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with start_browser() as browser:
+        yield browser
 
 
 class Pages:
@@ -60,9 +50,7 @@ class Pages:
     def open(self, address: str, size: tuple[int, int] = DESK, *, dark: bool = False  # noqa: A003
              ) -> Any:
         """Return a page at an address; `size` in pixels."""
-        context = self._browser.new_context(
-            viewport={'width': size[0], 'height': size[1]},
-            color_scheme='dark' if dark else 'light', reduced_motion='reduce')
+        context = new_context(self._browser, size, dark=dark)
         context.set_default_timeout(15_000)
         page = context.new_page()
         host = address.split('/')[2]

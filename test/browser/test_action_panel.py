@@ -12,10 +12,11 @@ import sys
 from typing import Any
 
 from action_lifecycle.traces import TraceKey
+from chromium import PHONE
 import pytest
 from unit.traces.rig import HELD, Rig
 
-from .browser_rig import Pages, PHONE, Viewer
+from .browser_rig import Pages, Viewer
 from .gantt_rows import accepted, course, EVIDENCE, FLOW, write
 
 HOSTILE = '<img src=x onerror="window.hit=1">'

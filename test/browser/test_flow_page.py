@@ -11,9 +11,10 @@ import time
 from typing import Any
 
 from action_lifecycle.viewer.looks import LOOKS
+from chromium import PHONE
 import pytest
 
-from .browser_rig import Pages, PHONE, Viewer
+from .browser_rig import Pages, Viewer
 from .made_flow import MadeFlow, viewer_command
 
 HOSTILE = '<img src=x onerror=alert(1)> ${1} ]]> \u202e' + 'x' * 300

@@ -11,10 +11,11 @@ import re
 import time
 from typing import Any
 
+from chromium import PHONE
 import pytest
 from unit.flow.robot import Clock, MOTION, Process, Robot
 
-from .browser_rig import Pages, PHONE
+from .browser_rig import Pages
 from .double_rig import Double
 
 pytest.importorskip('playwright')
@@ -221,21 +222,25 @@ def test_pictures_are_fetched_only_while_they_can_be_seen(cell: Cell, pages: Pag
     page = cell.double.open(pages, 'now')
     expect(page.locator('.camera img')).to_have_js_property('naturalWidth', 960)
     begin, before = time.monotonic(), cell.double.fetched()
-    while cell.double.fetched() < before + 2:
-        assert time.monotonic() < begin + 10.0
+    while cell.double.fetched() < before + 4:
+        assert time.monotonic() < begin + 30.0
         cell.double.now('images')
         time.sleep(0.02)
-    rate = 2 / (time.monotonic() - begin)
-    assert rate < 10.0
+    assert 3 / (time.monotonic() - begin) < 10.0  # the first one may have been due
     page.locator('.nodes').scroll_into_view_if_needed()
     page.set_viewport_size({'width': 700, 'height': 200})
     page.evaluate('window.scrollTo(0, 0)')
-    time.sleep(0.5)  # a request that was under way ends
-    before = cell.double.fetched()
-    for _ in range(10):
-        cell.double.now('images')
-        time.sleep(0.05)
-    assert cell.double.fetched() <= before + 1
+
+    def fetched() -> int:
+        before = cell.double.fetched()
+        for _ in range(10):
+            cell.double.now('images')
+            time.sleep(0.05)
+        return cell.double.fetched() - before
+    end = time.monotonic() + 20.0
+    while fetched() and time.monotonic() < end:
+        pass  # a request that was under way ends
+    assert not fetched()
 
 
 @pytest.mark.long

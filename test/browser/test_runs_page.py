@@ -12,10 +12,11 @@ from pathlib import Path
 import re
 
 from action_lifecycle.report.report import read_report
+from chromium import PHONE
 import pytest
 from unit.flow.robot import Clock, MOTION, Process, Robot
 
-from .browser_rig import Pages, PHONE
+from .browser_rig import Pages
 from .double_rig import Double
 
 pytest.importorskip('playwright')

@@ -13,9 +13,10 @@ import sys
 from typing import Any
 from urllib.parse import urlencode
 
+from chromium import PHONE
 import pytest
 
-from .browser_rig import Pages, PHONE, Viewer
+from .browser_rig import Pages, Viewer
 
 ROOT = Path(__file__).parents[2]
 TOKEN = 'correct-horse-battery'

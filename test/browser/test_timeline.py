@@ -11,9 +11,10 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from chromium import PHONE
 import pytest
 
-from .browser_rig import Pages, PHONE, Viewer
+from .browser_rig import Pages, Viewer
 from .gantt_rows import accepted, course, write
 
 HOSTILE = ('<img src=x onerror="window.hit=1">', '${window.hit=1}', ']]></svg><script>window.hit=1'

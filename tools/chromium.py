@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of the viewer's pages, taken with Playwright and a Chromium of this machine."""
+"""Pages of the viewer in a Chromium of this machine, by Playwright."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ DRAWN = """() => new Promise(done => requestAnimationFrame(() => setTimeout(done
 
 
 class NoBrowser(Exception):
-    """No pictures can be taken; the text says why."""
+    """There is no browser; the text says why."""
+
+
+def find_chromium() -> str | None:
+    """Return the path of the browser."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 @contextmanager
@@ -34,10 +39,10 @@ def start_browser() -> Iterator[Any]:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError as error:
         raise NoBrowser('Playwright is not installed') from error
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=['--no-sandbox'])
+            browser = playwright.chromium.launch(
+                executable_path=find_chromium(), args=['--no-sandbox'])
         except Error as error:
             raise NoBrowser(f'Chromium does not start: {str(error).splitlines()[0]}') from error
         try:
@@ -46,13 +51,18 @@ def start_browser() -> Iterator[Any]:
             browser.close()
 
 
+def new_context(browser: Any, size: tuple[int, int] = DESK, *, dark: bool = False) -> Any:
+    """Return a context, which has cookies of its own; `size` of its windows in pixels."""
+    return browser.new_context(
+        viewport={'width': size[0], 'height': size[1]},
+        color_scheme='dark' if dark else 'light', reduced_motion='reduce')
+
+
 def open_page(
     browser: Any, address: str, size: tuple[int, int] = DESK, *, dark: bool = False,
 ) -> Any:
     """Return a page when its content is there, in a context of its own."""
-    context = browser.new_context(
-        viewport={'width': size[0], 'height': size[1]},
-        color_scheme='dark' if dark else 'light', reduced_motion='reduce')
+    context = new_context(browser, size, dark=dark)
     context.set_default_timeout(LOADED)
     page = context.new_page()
     page.goto(address)
