@@ -20,7 +20,12 @@ LOADED = 20_000  #: maximum time (ms) until a page is complete
 COMPLETE = """() => document.querySelector('.shell-content')
     && !document.querySelector('.shell-wait, .q-spinner')
     && document.querySelector('.shell-content').innerText.trim()"""
-DRAWN = """() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 700)))"""
+DRAWN = """async () => {
+    const until = performance.now() + 5000;
+    while (performance.now() < until && [...document.querySelectorAll('.camera')].some(
+        camera => !camera.querySelector('img')?.naturalWidth))
+        await new Promise(done => setTimeout(done, 50));
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done, 700))); }"""
 
 
 class NoBrowser(Exception):
@@ -67,5 +72,5 @@ def open_page(
     page = context.new_page()
     page.goto(address)
     page.wait_for_function(COMPLETE)
-    page.evaluate(DRAWN)  # charts are drawn after their data have come
+    page.evaluate(DRAWN)  # charts and cameras are drawn after their data have come
     return page

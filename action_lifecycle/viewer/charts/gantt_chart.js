@@ -5,7 +5,15 @@
 
 import { ChartFrame, coloured, isDark } from "chart_base";
 
-const ROW = 24, BAR = 14, TOP = 6, BOTTOM = 50;
+const ROW = 24, BAR = 14, TOP = 6, BOTTOM = 50, LABEL = 12;
+
+const indented = (label, depth) => "\u2003".repeat(depth) + label;
+
+const pen = document.createElement("canvas").getContext("2d");
+const textWidth = (text) => {
+  pen.font = `${LABEL}px sans-serif`;
+  return pen.measureText(text).width;
+};
 
 const clock = (ms) =>
   new Date(ms).toLocaleTimeString([], {
@@ -56,6 +64,7 @@ export default {
       this.clock = { now: this.now, at: performance.now(), live: this.live };
       this.at = this.moment ?? null;
       this.row = this.chosen ?? null;
+      this.widest = Math.max(30, ...this.rows.map(([label, depth]) => textWidth(indented(label, depth))));
       this.$el.style.maxHeight = `${ROW * Math.max(2, this.rows.length) + TOP + BOTTOM + 2}px`;
       this.draw();
     },
@@ -101,8 +110,7 @@ export default {
       return Math.max(1, Math.floor((this.$el.clientHeight - TOP - BOTTOM) / ROW));
     },
     labelWidth() {
-      const longest = Math.max(4, ...this.rows.map(([label, depth]) => label.length + 2 * depth));
-      return Math.min(7 * longest + 14, 0.3 * this.$el.clientWidth, 260);
+      return Math.min(this.widest + 16, 0.3 * this.$el.clientWidth, 260);
     },
     // The scroll bar is there only if not all rows fit.
     zooms() {
@@ -138,11 +146,11 @@ export default {
           splitLine: { show: true, lineStyle: { color: "@grid" } } },
         yAxis: { type: "category", inverse: true, triggerEvent: true,
           data: this.rows.map((row, index) => String(index)),
-          axisLabel: { color: "@text", fontSize: 12, interval: 0, width: width - 10,
+          axisLabel: { color: "@text", fontSize: LABEL, interval: 0, width: width - 10,
             overflow: "truncate", align: "left", margin: width - 4,
             formatter: (index) => {
               const [label, depth] = this.rows[Number(index)] ?? ["", 0];
-              return "\u2003".repeat(depth) + label;
+              return indented(label, depth);
             } },
           axisTick: { show: false }, axisLine: { show: false },
           splitLine: { show: true, lineStyle: { color: "@grid" } } },

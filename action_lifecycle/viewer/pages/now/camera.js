@@ -53,6 +53,6 @@ export default {
   render() {
     return h('figure', { class: 'camera' }, [
       this.url ? h('img', { src: this.url, alt: 'Picture of ' + this.name }) : null,
-      this.missing ? h('figcaption', 'No picture yet') : null]);
+      this.url ? null : h('figcaption', this.missing ? 'No picture yet' : 'Waiting for a picture …')]);
   },
 };

@@ -33,7 +33,7 @@ def show_cards(total: Mapping[str, Any]) -> None:
         high = '∞' if mtbf['high'] is None else duration(mtbf['high'] * 3600)
         _card('operating time between failures',
               '–' if mtbf['hours'] is None else duration(mtbf['hours'] * 3600),
-              f"{mtbf['failures']} failures in {duration(mtbf['operating_h'] * 3600)}; "
+              f"failed attempts: {mtbf['failures']} in {duration(mtbf['operating_h'] * 3600)}; "
               f"95 %: {duration(mtbf['low'] * 3600)} to {high}")
         _card('runs', str(runs['ended']),
               f"{runs['open']} open now; ended by people: {runs['canceled']} canceled, "
