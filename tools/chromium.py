@@ -38,8 +38,8 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def start_browser() -> Iterator[Any]:
-    """Start Chromium; raises NoBrowser if Playwright or Chromium is missing."""
+def start_browser(program: str | None = None) -> Iterator[Any]:
+    """Start Chromium, or `program`; raises NoBrowser if Playwright or Chromium is missing."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError as error:
@@ -47,7 +47,7 @@ def start_browser() -> Iterator[Any]:
     with sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(
-                executable_path=find_chromium(), args=['--no-sandbox'])
+                executable_path=program or find_chromium(), args=['--no-sandbox'])
         except Error as error:
             raise NoBrowser(f'Chromium does not start: {str(error).splitlines()[0]}') from error
         try:

@@ -7,6 +7,7 @@ export default {
   template: '<div role="img" tabindex="0" :aria-label="label"></div>',
   props: { options: Object, palette: Object, label: String },
   mounted() {
+    this.$el.component = this; // for tests
     this.frame = new ChartFrame(this.$el, () => this.draw());
     this.draw();
   },

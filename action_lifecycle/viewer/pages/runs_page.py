@@ -196,7 +196,7 @@ class _RunsPage:
         if self._report is None or self._root.is_deleted:
             return
         more = last - self._report.seq
-        self._new.set_text(f'{more} new rows')
+        self._new.set_text('1 new row' if more == 1 else f'{more} new rows')
         self._new.set_visibility(more != 0)
 
 
