@@ -77,10 +77,7 @@ def status_after(row: Row, data: Mapping[str, Any] | None = None) -> TaskStatus:
             found.ledger_status, blocked_text(row.cause).partition(':')[0])
     outcome = ''
     if row.to_state in _ENDED:
-        try:
-            data = row.data if data is None else data
-        except JournalError:
-            data = {}
+        data = row.data_or_empty if data is None else data
         outcome = str(data.get('outcome', ''))
         if data.get('passed_completed') is True:
             outcome = ActionOutcome.SUCCEEDED.value

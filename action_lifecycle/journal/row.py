@@ -122,6 +122,14 @@ class Row(NamedTuple):
                                f'but {self.data_json[:60]}')
         return parsed
 
+    @property
+    def data_or_empty(self) -> dict[str, Any]:
+        """Parse `data_json`; an empty object if it is damaged."""
+        try:
+            return self.data
+        except JournalError:
+            return {}
+
     def intact(self) -> bool:
         """
         Return whether the row matches its hash, which includes `prev_hash`.

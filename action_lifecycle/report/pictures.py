@@ -14,6 +14,7 @@ import io
 import re
 from typing import Any
 
+from .looks import bar_style, LOOKS, state_look
 from .runs import WORKING
 from .wording import subject
 from ..lifecycle.text_format import printable
@@ -22,11 +23,10 @@ MAX_BARS = 25
 """Maximum number of actions, or of causes, in a picture; those with most runs are shown."""
 LONGEST_NAME = 42
 
-FIRST, FINAL, BAD, LINE = '#3b7dd8', '#2f9e5b', '#d64545', '#e8a33d'
-COLOURS = {'in_progress': '#9aa3b2', 'executing_motion': '#3b7dd8', 'sensor_confirm': '#e8a33d',
-           'status_verification_requested': '#8f7ad6', 'pending': '#c9a227', 'error': '#d64545',
-           'fallback_requested': '#e07b7b', 'fallback_received': '#f0a6a6',
-           'completed': '#2f9e5b', 'recipe_requested': '#57b6a9', 'recipe_received': '#7fd0c4'}
+FIRST, FINAL, BAD, LINE = (LOOKS[name].light for name in (
+    'executing_motion', 'succeeded', 'failed', 'pending'))
+STATES = {look.name: look for look in map(state_look, (*WORKING, 'error', 'fallback_requested'))}
+"""The looks of the states of which pictures show the time, by name."""
 _TEXT, _GRID = '#010203', '#040506'  # become colours of the page
 STYLE: dict[Any, Any] = {
     'svg.fonttype': 'none', 'text.parse_math': False, 'font.family': 'sans-serif',
@@ -109,13 +109,14 @@ def _times(actions: Sequence[Mapping[str, Any]]) -> str:
         return ''
     figure, axes = _axes(len(actions))
     left = [0.0] * len(actions)
-    states = dict.fromkeys([*COLOURS, *(state for each in actions for state in each['states'])])
-    for state in states:
-        widths = [each['states'].get(state, {'total_s': 0.0})['total_s']
-                  / max(1, each['runs']['ended']) for each in actions]
+    looks = {state: state_look(state) for each in actions for state in each['states']}
+    for look in LOOKS.values():
+        widths = [sum(found['total_s'] for state, found in each['states'].items()
+                      if looks[state] is look) / max(1, each['runs']['ended'])
+                  for each in actions]
         if any(widths):
-            axes.barh(range(len(actions)), widths, left=left, height=0.62,
-                      color=COLOURS.get(state, '#777777'), label=_name(state.replace('_', ' ')))
+            axes.barh(range(len(actions)), widths, left=left, height=0.62, label=look.label,
+                      **bar_style(look))
             left = [start + width for start, width in zip(left, widths)]
     _bars(axes, [_name(subject(each)) for each in actions])
     axes.grid(axis='x', linewidth=0.6)
@@ -181,6 +182,3 @@ def svg_of(figure: Any, name: str) -> str:
     text = re.sub(r'<svg ', f'<svg role="img" aria-label="{name}" ', text, count=1)
     return re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"',
                   re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1', text, count=1), count=1)
-
-
-assert set(COLOURS) >= WORKING

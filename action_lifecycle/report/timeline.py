@@ -17,18 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from .comparisons import Comparison, comparisons
+from .looks import bar_style, LOOKS, NOT_MET, state_look
 from ..journal.row import Row
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
 """Stamps (s of ROS time) and numbers by fact, in order."""
 
-COLOURS = {'in_progress': '#c9ced6', 'executing_motion': '#3b7dd8', 'sensor_confirm': '#e8a33d',
-           'status_verification_requested': '#8f7ad6', 'error': '#d64545',
-           'fallback_requested': '#d64545', 'fallback_received': '#d64545'}
-SHOWN = {'in_progress': 'preparing', 'executing_motion': 'the controller moves',
-         'sensor_confirm': 'the sensors are asked', 'status_verification_requested':
-         'to be verified', 'error': 'error, fallback'}
-ENDS = {'succeeded': ('✓', '#2f8f4e'), 'failed': ('✗', '#d64545'), 'canceled': ('–', '#70757d')}
+ENDS = {'succeeded': '✓', 'failed': '✗', 'canceled': '–'}
 
 
 @dataclass
@@ -114,20 +109,20 @@ def _draw_actions(axes: Any, past: History, actions: list[str]) -> None:
 
     for bar in past.bars:
         axes.barh(actions.index(bar.action), bar.end - bar.start, left=bar.start, height=0.62,
-                  color=COLOURS.get(bar.state, '#e5e7eb'))
+                  **bar_style(state_look(bar.state)))
         if bar.state == 'error':
-            axes.plot(bar.start, actions.index(bar.action), 'x', color='#d64545', markersize=9,
-                      markeredgewidth=2.5)
+            axes.plot(bar.start, actions.index(bar.action), 'x', color=LOOKS['error'].light,
+                      markersize=9, markeredgewidth=2.5)
     for action, (time, outcome) in past.ends.items():
-        sign, colour = ENDS.get(outcome, ('', 'black'))
-        axes.annotate(sign, (time, actions.index(action)), (5, 0), textcoords='offset points',
-                      color=colour, va='center', fontsize=12, fontweight='bold')
+        axes.annotate(ENDS.get(outcome, ''), (time, actions.index(action)), (5, 0),
+                      textcoords='offset points', color=state_look('terminated', outcome).light,
+                      va='center', fontsize=12, fontweight='bold')
     axes.set_yticks(range(len(actions)), actions)
     axes.invert_yaxis()
     axes.set_title(past.name, loc='left', fontsize=12, fontweight='bold')
-    there = {bar.state for bar in past.bars}
-    axes.legend(handles=[Patch(color=COLOURS[state], label=label)
-                         for state, label in SHOWN.items() if state in there],
+    there = {state_look(bar.state).name for bar in past.bars}
+    axes.legend(handles=[Patch(label=look.label, **bar_style(look))
+                         for look in LOOKS.values() if look.name in there],
                 ncols=5, fontsize=8, frameon=False, loc='lower right',
                 bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
     axes.spines[['top', 'right']].set_visible(False)
@@ -141,15 +136,15 @@ def _draw_fact(axes: Any, comparison: Comparison, samples: Sequence[tuple[float,
               if start <= time <= end and len(numbers) > comparison.index]
     axes.plot([time for time, _ in chosen], [value for _, value in chosen], color='#22262d',
               linewidth=1.3)
-    axes.axhline(comparison.threshold, color='#d64545', linestyle='--', linewidth=1)
+    axes.axhline(comparison.threshold, color=NOT_MET[0], linestyle='--', linewidth=1)
     for bar in attempts:
         if bar.state == 'sensor_confirm':
-            axes.axvspan(bar.start, bar.end, color=COLOURS['sensor_confirm'], alpha=0.35,
+            axes.axvspan(bar.start, bar.end, color=LOOKS['sensor_confirm'].light, alpha=0.3,
                          linewidth=0)
     units = {each['name']: each['unit'] for each in past.evidence.get('facts', ())}
     axes.set_ylabel(units.get(comparison.fact, ''), fontsize=9)
     axes.set_xlim(start, end)
     axes.margins(y=0.2)
     axes.text(0.005, 0.95, comparison.label, transform=axes.transAxes, va='top', fontsize=9,
-              color='#d64545', bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 1.5})
+              color=NOT_MET[0], bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 1.5})
     axes.spines[['top', 'right']].set_visible(False)

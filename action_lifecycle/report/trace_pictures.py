@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .comparisons import comparisons, quantity, UNREADABLE
-from .pictures import BAD, FINAL, STYLE, svg_of
+from .looks import MET, NOT_MET
+from .pictures import STYLE, svg_of
 from ..lifecycle.text_format import printable
 from ..traces import Trace, trace_path, TraceError, TraceKey, TraceReader
 
@@ -112,8 +113,8 @@ def _picture(
 
 def _draw(axes: Any, lines: Sequence[_Line], limits: Sequence[float]) -> None:
     for line in lines:
-        axes.plot(line.times, line.values, color=FINAL if line.met else BAD, linewidth=1.1,
-                  alpha=0.8, drawstyle='steps-post')
+        axes.plot(line.times, line.values, color=(MET if line.met else NOT_MET)[0], linewidth=1.1,
+                  linestyle='-' if line.met else (0, (6, 1.5)), alpha=0.8, drawstyle='steps-post')
     for limit in limits:
         axes.axhline(limit, linestyle='--', linewidth=0.9, color=STYLE['text.color'])
     axes.axvline(0.0, linewidth=0.9, color=STYLE['grid.color'])

@@ -19,7 +19,6 @@ PAUSE, HOLD, RESUME, CANCEL, SKIP, RETRY, BREAKPOINT, CLEAR_BREAKPOINT = (
 _SKIPPABLE = frozenset({
     ActionState.ASSIGNED.value, ActionState.ERROR.value, ActionState.FALLBACK_REQUESTED.value,
     ActionState.FALLBACK_RECEIVED.value, ActionState.PENDING.value})
-_ENDED = frozenset({'FINISH', 'FAIL'})
 _STOPPED = ': stopped: the flow is held'
 _AT_BREAKPOINT = 'breakpoint, set by'
 
@@ -55,7 +54,7 @@ def action_orders(flow: FlowShown, path: str, shown: Shown) -> dict[str, str]:
 
 def _closed(flow: FlowShown) -> str:
     """Return why a flow takes no orders; '' if it does."""
-    if flow.state in _ENDED:
+    if flow.ended:
         return f'the flow has ended ({flow.state})'
     if flow.canceled_by:
         return f'the flow is being canceled, by {flow.canceled_by}'

@@ -10,7 +10,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from action_lifecycle.viewer.looks import LOOKS
+from action_lifecycle.report.looks import LOOKS
 from chromium import PHONE
 import pytest
 

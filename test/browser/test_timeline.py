@@ -11,8 +11,12 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from action_lifecycle.journal.row_text import row_text
+from action_lifecycle.viewer.charts.gantt import pieces_of
+from action_lifecycle.viewer.record import FlowRecord
 from chromium import PHONE
 import pytest
+from unit.viewer.records import rows_of
 
 from .browser_rig import Pages, Viewer
 from .gantt_rows import accepted, course, write
@@ -20,7 +24,7 @@ from .gantt_rows import accepted, course, write
 HOSTILE = ('<img src=x onerror="window.hit=1">', '${window.hit=1}', ']]></svg><script>window.hit=1'
            '</script>', '{a|{b}}', '\u202eevil', ':renderItem', 'n' * 5_000)
 OWN = 'document.querySelector(".timeline-chart").component'
-DRAWN = 'document.querySelector(".timeline-chart")?.component?.shown'
+DRAWN = 'document.querySelector(".timeline-chart")?.component?.drawn'
 ROOM = 4_000
 """Maximum number of bytes that a change of one action may cost, all elements of the page."""
 
@@ -90,6 +94,25 @@ def test_the_slider_and_play_move_the_moment(pages: Pages, viewer: Viewer, flow:
     page.wait_for_function(f'{OWN}.at === null')
     page.keyboard.press('Home')  # with a button in focus
     said(page, 'flow accepted')
+
+
+def test_each_moment_shows_what_the_rows_up_to_it_say(
+    pages: Pages, viewer: Viewer, flow: str, folder: Path
+) -> None:
+    page = opened(pages, viewer, flow)
+    rows, record = rows_of(folder / 'journal', flow), FlowRecord(flow)
+    page.keyboard.press('Home')
+    for row in rows:
+        record.take(row)
+        said(page, row_text(row))
+        pieces = pieces_of(record.bars(), rows[0].wall_time)
+        shown = [[list(piece) for piece in pieces.get(path, ())] for path in record.nodes()]
+        page.wait_for_function(f'shown => JSON.stringify({OWN}.own) === JSON.stringify(shown)',
+                               arg=shown)
+        assert page.evaluate(f'{OWN}.rows.length') == len(record.nodes())
+        assert page.evaluate(f'{OWN}.open()') == pytest.approx(
+            1000 * (row.wall_time - rows[0].wall_time), abs=1.0) or row is rows[-1]
+        page.keyboard.press('ArrowRight')
 
 
 def test_an_action_is_picked_by_key_and_by_click(pages: Pages, viewer: Viewer, flow: str) -> None:

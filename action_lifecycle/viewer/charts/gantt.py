@@ -11,12 +11,13 @@ gets the pieces of all rows once, then those of the actions that have changed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..looks import ACTION_LOOKS, Look, LOOKS, state_look
 from ..record.shown import Bar, Node
 from ...lifecycle.text_format import printable
+from ...report.looks import ACTION_LOOKS, ENDED, Look, LOOKS, state_look
 
 MAX_PIECES = 60_000
 """Maximum number of pieces of a chart; of more, the newest of each action are shown."""
@@ -25,8 +26,6 @@ LONGEST = 60
 WAITS = {
     'resources': 'waits for resources', 'locked': 'waits for locked resources',
     'paused': 'waits: paused', 'operator': 'waits for a person'}
-ENDED = ('succeeded', 'failed', 'canceled', 'skipped')
-
 _STATES = [name for name in ACTION_LOOKS if name not in ENDED]
 
 
@@ -107,23 +106,26 @@ def kinds_shown(pieces: Mapping[str, Sequence[Piece]]) -> list[PieceKind]:
     return [kind for index, kind in enumerate(KINDS) if index in there]
 
 
-def gantt_text(rows: Sequence[GanttRow], pieces: Mapping[str, Sequence[Piece]]) -> str:
-    """Return what a chart shows, for people who can't see it."""
-    ends = [kind.name for own in pieces.values() for piece in own
-            if (kind := KINDS[piece[0]]).shape == 'end']
-    waits = [piece for own in pieces.values() for piece in own
-             if KINDS[piece[0]].shape == 'wait']
-    last = max((piece[2] or piece[1] for own in pieces.values() for piece in own), default=0)
+def gantt_text(rows: Sequence[GanttRow], pieces: Sequence[Sequence[Piece]]) -> str:
+    """Return what a chart shows, for people who can't see it; `pieces`: of each row."""
+    ends: Counter[str] = Counter()
+    running: list[str] = []
+    last = waits = 0
+    for row, own in zip(rows, pieces):
+        for index, start, end, _ in own:
+            kind = KINDS[index]
+            last = max(last, end or start)
+            waits += kind.shape == 'wait'
+            ends[kind.name] += kind.shape == 'end'
+            if end is None and kind.shape == 'state':
+                running.append(row.label)
     parts = [f'{len(rows)} actions over {last / 1000:.1f} s']
-    parts += [f'{ends.count(name)} {name}' for name in ENDED if name in ends]
-    running = [row.label for row in rows if any(
-        piece[2] is None and KINDS[piece[0]].shape == 'state'
-        for piece in pieces.get(row.path, ()))]
+    parts += [f'{ends[name]} {name}' for name in ENDED if ends[name]]
     if running:
         parts.append(f"running: {', '.join(running[:10])}" + (
             f' and {len(running) - 10} more' if len(running) > 10 else ''))
     if waits:
-        parts.append(f'{len(waits)} waits')
+        parts.append(f'{waits} waits')
     return f"Timeline: {'; '.join(parts)}"
 
 

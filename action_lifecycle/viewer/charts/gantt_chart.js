@@ -27,13 +27,13 @@ const duration = (ms) =>
 export default {
   template: `<div role="group" tabindex="0" :aria-label="label" @keydown="key"></div>`,
   props: {
-    rows: Array, pieces: Array, kinds: Array, palette: Object, zero: Number, offset: Number, now: Number,
-    live: Boolean, moment: Number, chosen: Number, label: String, version: Number },
+    rows: Array, pieces: Array, kinds: Array, palette: Object, zero: Number, offset: Number,
+    shown: Array, chosen: Number, label: String, version: Number },
   emits: ["pick", "go"],
   mounted() {
     this.$el.component = this; // for tests
     this.images = {};
-    this.shown = ""; // what the drawn chart depends on; empty: there is none
+    this.drawn = ""; // what the drawn chart depends on; empty: there is none
     this.frame = new ChartFrame(this.$el, (theme) => (theme ? this.draw() : this.fit()));
     const chart = this.frame.chart;
     chart.on("click", (event) => {
@@ -61,38 +61,48 @@ export default {
       this.own = this.pieces.slice();
       // the time of the robot's clock, as if it were that of the browser
       this.base = this.zero + this.offset + 60e3 * new Date(this.zero).getTimezoneOffset();
-      this.clock = { now: this.now, at: performance.now(), live: this.live };
-      this.at = this.moment ?? null;
+      this.show(this.shown);
       this.row = this.chosen ?? null;
       this.widest = Math.max(30, ...this.rows.map(([label, depth]) => textWidth(indented(label, depth))));
       this.$el.style.maxHeight = `${ROW * Math.max(2, this.rows.length) + TOP + BOTTOM + 2}px`;
       this.draw();
     },
-    // Replace the pieces of rows: [[row, pieces], ...]; `now` in ms, `live`: it goes on.
-    change(changed, now, live) {
+    // See GanttTime.
+    show([last, live, moment]) {
+      this.clock = { last, at: performance.now(), live };
+      this.at = moment;
+    },
+    // Replace the pieces of rows: [[row, pieces], ...]; chosen row (null: none).
+    change(changed, shown, chosen, label) {
       if (!this.own) return;
       for (const [row, pieces] of changed) this.own[row] = pieces;
-      this.clock = { now, at: performance.now(), live };
-      if (!this.shown) return;
+      this.show(shown);
+      this.$el.setAttribute("aria-label", label);
+      if (this.drawn) this.renew();
+      this.choose(chosen);
+    },
+    choose(row) {
+      const moved = row !== this.row && row !== null;
+      this.row = row;
+      if (!this.drawn) return;
+      this.frame.chart.setOption({ series: this.pointers() });
+      if (moved) this.reveal(row);
+    },
+    renew() {
       this.frame.chart.setOption({ xAxis: this.range(), series: [
         { id: "pieces", data: this.data() }, ...this.pointers()] });
     },
-    // Show another moment (ms; null: live) and another chosen row (null: none).
-    point(moment, chosen) {
-      if (!this.own) return;
-      this.at = moment;
-      const moved = chosen !== this.row && chosen !== null;
-      this.row = chosen;
-      if (!this.shown) return;
-      this.frame.chart.setOption({ series: this.pointers() });
-      if (moved) this.reveal(chosen);
-    },
     tick() {
-      if (this.clock.live && !document.hidden && this.own.some((own) => own.some(
-        (piece) => piece[2] === null))) this.change([], this.time(), true);
+      if (this.drawn && this.clock.live && !document.hidden && this.at === null && this.own.some(
+        (own) => own.some((piece) => piece[2] === null))) this.renew();
     },
+    // The end of the chart (ms).
     time() {
-      return this.clock.now + (this.clock.live ? performance.now() - this.clock.at : 0);
+      return this.clock.last + (this.clock.live ? performance.now() - this.clock.at : 0);
+    },
+    // The end of open pieces (ms).
+    open() {
+      return this.at ?? this.time();
     },
     colour(kind) {
       return kind[isDark() ? "dark" : "light"];
@@ -137,7 +147,7 @@ export default {
     draw() {
       if (!this.own || !this.$el.clientHeight) return;
       const width = this.labelWidth();
-      this.shown = `${this.count()} ${Math.round(width)}`;
+      this.drawn = `${this.count()} ${Math.round(width)}`;
       this.frame.chart.setOption(coloured({
         animation: false,
         grid: { left: width, right: 18, top: TOP, bottom: BOTTOM },
@@ -166,7 +176,7 @@ export default {
     },
     // After a change of size.
     fit() {
-      if (this.own && this.shown !== `${this.count()} ${Math.round(this.labelWidth())}`) {
+      if (this.own && this.drawn !== `${this.count()} ${Math.round(this.labelWidth())}`) {
         this.draw();
       }
     },
@@ -176,9 +186,7 @@ export default {
         { id: "moment", type: "line", data: [], silent: true, z: 6,
           markLine: { silent: true, z: 7, symbol: "none", animation: false, label: { show: false },
             lineStyle: { color: "@moment", width: 2, type: "solid" },
-            data: at === null ? [] : [{ xAxis: at }] },
-          markArea: { silent: true, z: 6, animation: false, itemStyle: { color: "@back",
-            opacity: 0.65 }, data: at === null ? [] : [[{ xAxis: at }, { xAxis: this.range().max }]] } },
+            data: at === null ? [] : [{ xAxis: at }] } },
         { id: "chosen", type: "custom", silent: true, z: 1, encode: { y: 0 },
           data: this.row === null ? [] : [[this.row]],
           renderItem: ({ coordSys }, api) => {
@@ -195,7 +203,7 @@ export default {
       const [left, y] = api.coord([api.value(2), api.value(0)]);
       if (y < coordSys.y || y > coordSys.y + coordSys.height) return;
       const edge = coordSys.x + coordSys.width;
-      const right = api.coord([Number.isNaN(end) ? this.base + this.time() : end, 0])[0];
+      const right = api.coord([Number.isNaN(end) ? this.base + this.open() : end, 0])[0];
       if (right < coordSys.x - 16 || left > edge) return;
       const colour = this.colour(kind);
       if (kind.shape === "end") {
@@ -229,7 +237,7 @@ export default {
         `<path fill="${colour}" fill-rule="evenodd" d="${symbol}"/></svg>`));
     },
     words([row, kind, start, end, attempt]) {
-      const until = end === null ? this.base + this.time() : end;
+      const until = end === null ? this.base + this.open() : end;
       const { label, shape } = this.kinds[kind];
       const lines = [this.rows[row][0] + (attempt > 1 ? ` #${attempt}` : ""), label];
       lines.push(shape === "end" ? clock(start)
@@ -248,7 +256,7 @@ export default {
       const last = this.rows.length - 1;
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (step && last >= 0) {
-        this.point(this.at, Math.max(0, Math.min(last, (this.row ?? (step > 0 ? -1 : last + 1))
+        this.choose(Math.max(0, Math.min(last, (this.row ?? (step > 0 ? -1 : last + 1))
           + step)));
       } else if (event.key === "Enter" && this.row !== null) {
         this.$emit("pick", { row: this.row });

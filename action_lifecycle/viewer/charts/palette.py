@@ -10,6 +10,8 @@ Of the colours for data, people with any colour vision can tell `met`, `bad` and
 
 from __future__ import annotations
 
+from ...report.looks import MET, NOT_MET
+
 PALETTE: dict[str, tuple[str, str]] = {
     '@text': ('#1c2129', '#e6e9ee'),
     '@muted': ('#59636f', '#a5aeba'),
@@ -17,8 +19,8 @@ PALETTE: dict[str, tuple[str, str]] = {
     '@axis': ('#a9b1bc', '#565f6b'),
     '@back': ('#ffffff', '#1d2128'),
     '@line': ('#3e4c59', '#cbd2d9'),
-    '@met': ('#0072b2', '#56b4e9'),
-    '@bad': ('#c44f00', '#f0883e'),
+    '@met': MET,
+    '@bad': NOT_MET,
     '@unknown': ('#7b8794', '#8b98a8'),
     '@limit': ('#1f2933', '#f5f7fa'),
     '@window': ('rgba(204,153,0,0.16)', 'rgba(240,200,80,0.16)'),

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..looks import ACTIVE, ENDED, Look, look_of, LOOKS
+from ..looks import look_of
 from ..record.shown import Node, Shown
-from ...lifecycle.states import BLOCKED_REASONS
+from ..words import wait_text
 from ...lifecycle.text_format import printable
+from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 
 LONGEST_DETAIL = 27
 
@@ -62,12 +63,6 @@ def group_look(looks: Mapping[str, int]) -> Look:
         return LOOKS['in_progress' if begun else 'waiting']
     return LOOKS[next((name for name in ('succeeded', 'canceled', 'skipped')
                        if looks.get(name)), 'waiting')]
-
-
-def wait_text(reason: str) -> str:
-    """Return what an action waits for without the kind of the reason, which its look shows."""
-    kind, colon, text = reason.partition(': ')
-    return text if colon and kind in BLOCKED_REASONS else reason
 
 
 def _detail(node: Node, own: Shown, look: Look) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from ..looks import ACTION_LOOKS, look_of, LOOKS
+from ..looks import look_of
 from ..record.shown import Node, Shown
 from ...lifecycle.text_format import printable
+from ...report.looks import ACTION_LOOKS, LOOKS
 
 LONGEST = 300  #: characters of a cell
 _TIME = ("p => p.value ? new Date(p.value * 1000).toLocaleTimeString([], {hour12: false}) : ''")

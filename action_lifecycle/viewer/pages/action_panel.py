@@ -16,13 +16,14 @@ from .followed_flow import FollowedFlow, Paths
 from .orders import page_orders
 from .panel_parts import clock, Fold, history_table, text_block, work_text
 from .styles import add_looks, add_style
-from ..looks import look_of, LOOKS, state_look
+from ..looks import look_of
 from ..moment import Moment
 from ..record.flow_record import FlowRecord
 from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
 from ..robots import Robot
 from ...lifecycle.flow_ids import stored
 from ...lifecycle.text_format import printable
+from ...report.looks import LOOKS, state_look
 from ...traces import Trace, TraceKey
 
 PERIOD = 0.25

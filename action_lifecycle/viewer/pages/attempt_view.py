@@ -11,13 +11,14 @@ from typing import Any
 
 from nicegui import ui
 
-from .panel_parts import clock, duration, Fold
+from .panel_parts import clock, Fold
 from ..charts.conditions import conditions_of, Judged
 from ..charts.curve_element import CurveElement
 from ..charts.curves import condition_chart
-from ..looks import Look, LOOKS
 from ..record.shown import AttemptShown
 from ...lifecycle.text_format import fact_in_words, printable
+from ...report.looks import Look, LOOKS
+from ...report.wording import duration
 from ...traces import Trace
 
 LONGEST = 1000

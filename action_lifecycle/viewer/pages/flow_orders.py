@@ -15,7 +15,6 @@ from ..robots import Robot
 
 PERIOD = 0.1
 """Shortest time (s) between two updates of the buttons."""
-ENDED = ('FINISH', 'FAIL')
 
 
 class FlowOrders:
@@ -41,6 +40,6 @@ class FlowOrders:
 
         def show(record: FlowRecord, _: object) -> None:
             controls.update(record)
-            self._box.set_visibility(record.flow().state not in ENDED)
+            self._box.set_visibility(not record.flow().ended)
 
         FollowedFlow(self._robot, flow_id, root, show, lambda fault: None, period=PERIOD)

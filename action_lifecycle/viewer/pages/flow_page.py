@@ -17,12 +17,13 @@ from .styles import add_looks, add_style
 from ..graph.drawing import Drawing
 from ..graph.flow_graph import FlowGraph
 from ..graph.grouping import LIMIT
-from ..looks import ACTIVE, look_of
+from ..looks import look_of
 from ..moment import Moment
 from ..record.flow_record import FlowRecord
 from ..record.shown import STRUCTURE
 from ..robots import Robot
 from ...lifecycle.text_format import printable
+from ...report.looks import ACTIVE
 
 PERIOD = 0.05
 """Least time (s) between two updates of a page."""

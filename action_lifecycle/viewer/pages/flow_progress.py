@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from nicegui import ui
 
-from ..graph.cells import wait_text
-from ..looks import ACTION_LOOKS, ENDED, flow_look, LOOKS
+from ..looks import flow_look
 from ..record.shown import FlowShown, Shown
+from ..words import flow_text, wait_text
 from ...lifecycle.text_format import printable
+from ...report.looks import ACTION_LOOKS, ENDED, LOOKS
 
 BAR = (('succeeded', 'succeeded'), ('failed', 'failed'), ('canceled', 'canceled'),
        ('skipped', 'skipped'), ('executing_motion', 'running'))
@@ -78,7 +79,7 @@ class FlowProgress:
             for _, count in BAR:
                 share = 100 * flow.counts.get(count, 0) / (flow.total or 1)
                 self._parts[count].style(f'width: {share:.2f}%')
-        why = _why(flow)
+        why = printable(flow_text(flow), 4 * LONGEST)
         self._why.set_visibility(bool(why))
         if self._why.text != why:
             self._why.set_text(why)
@@ -109,14 +110,3 @@ def waiting(now: Mapping[str, Shown]) -> list[tuple[str, str]]:
     """Return the actions that wait for resources or people, with what they wait for."""
     return [(path, wait_text(shown.waits_for)) for path, shown in now.items()
             if shown.waits_for and shown.state != 'terminated']
-
-
-def _why(flow: FlowShown) -> str:
-    """Return what there is to say about a flow besides its state."""
-    parts = [f'paused by {flow.paused_by}' if flow.paused and flow.paused_by else '',
-             f'canceled by {flow.canceled_by}' if flow.canceled_by else '',
-             f'planning: {flow.planning}' if flow.planning else '',
-             f"breakpoints: {', '.join(flow.breakpoints)}" if flow.breakpoints else '',
-             ' '.join(filter(None, (
-                 flow.error_code if flow.error_code != 'NONE' else '', flow.error_msg)))]
-    return printable(' · '.join(filter(None, parts)), 4 * LONGEST)

@@ -48,14 +48,6 @@ def clock(wall: float) -> str:
     return datetime.fromtimestamp(wall).strftime('%H:%M:%S.%f')[:-5]
 
 
-def duration(seconds: float) -> str:
-    """Return a duration with its unit."""
-    if seconds < 60:
-        return f'{seconds:.2f} s' if seconds < 10 else f'{seconds:.1f} s'
-    minutes, rest = divmod(round(seconds), 60)
-    return f'{minutes} min {rest} s' if minutes < 60 else f'{minutes // 60} h {minutes % 60} min'
-
-
 def text_block(text: str) -> None:
     """Show a text as it is, with a button that copies it."""
     shown = printable(text, MAX_TEXT)

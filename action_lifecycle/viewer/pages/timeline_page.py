@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import time
 
 from nicegui import ui
@@ -14,14 +15,14 @@ from .listening import listen_while_shown
 from .player import Player
 from .styles import add_style
 from ..charts.gantt import gantt_rows, KINDS, kinds_shown, PieceKind, pieces_of
-from ..charts.gantt_element import GanttElement
-from ..looks import LOOKS
+from ..charts.gantt_element import GanttElement, GanttTime
 from ..moment import Moment
 from ..pick import Pick
 from ..record.flow_record import FlowRecord
 from ..record.shown import STRUCTURE
 from ..robots import Robot
 from ...lifecycle.text_format import printable
+from ...report.looks import LOOKS
 
 PERIOD = 0.5
 """Shortest time (s) between two updates of a page."""
@@ -40,6 +41,7 @@ class Timeline:
         self._record: FlowRecord | None = None
         self._chart: GanttElement | None = None
         self._zero = 0.0  #: wall time (s) of the flow's first row
+        self._seq: int | None = None  #: the moment that the chart shows
         self._legend: list[PieceKind] = []
 
     def build(self) -> None:
@@ -53,8 +55,8 @@ class Timeline:
             self._key.props['aria-hidden'] = 'true'
         FollowedFlow(self._robot, self._flow_id, self._root, self._update, self._say,
                      period=PERIOD)
-        for source in (self._moment, self._pick):
-            listen_while_shown(source, self._root, self._point)
+        listen_while_shown(self._moment, self._root, self._moved)
+        listen_while_shown(self._pick, self._root, lambda: self._change(()))
 
     def _say(self, fault: str) -> None:
         self._fault.set_text(printable(fault, 500))
@@ -66,23 +68,44 @@ class Timeline:
         self._player.show(record)
         if self._chart is None:  # with its first data, so that they are sent once
             self._chart = GanttElement(pick=self._pick, go=self._go).classes('timeline-chart')
-        if changed is None or STRUCTURE in changed:
-            self._show_all(record, self._chart)
+        if changed is None:
+            self._show_all()
+        else:
+            self._change(changed)
+
+    def _moved(self) -> None:
+        """Show another moment: what the rows between it and the last one have changed."""
+        if self._record is not None:
+            now, seq = self._record.last_seq, self._moment.seq
+            first, last = sorted((now if self._seq is None else self._seq,
+                                  now if seq is None else seq))
+            self._change(self._record.changed(first, last))
+
+    def _change(self, paths: Collection[str]) -> None:
+        """Send what has changed of these actions."""
+        if self._chart is None or self._record is None:
             return
-        pieces = pieces_of(record.bars(paths=changed), self._zero)
-        self._chart.change(pieces, self._now(), live=self._live())
+        if STRUCTURE in paths:
+            self._show_all()
+            return
+        self._seq = self._moment.seq
+        pieces = dict.fromkeys(paths, ()) | pieces_of(
+            self._record.bars(self._seq, paths), self._zero)
+        self._chart.change(pieces, self._time(), self._pick.path)
         self._show_key({kind.name for kind in self._legend} | {
             kind.name for kind in kinds_shown(pieces)})
 
-    def _show_all(self, record: FlowRecord, chart: GanttElement) -> None:
+    def _show_all(self) -> None:
+        if self._chart is None or self._record is None:
+            return
+        record, self._seq = self._record, self._moment.seq
         stops = record.seqs()
         self._zero = stops[0][1] if stops else self._zero
-        bars = record.bars()
-        rows = gantt_rows(record.nodes(), bars)
+        bars = record.bars(self._seq)
         pieces = pieces_of(bars, self._zero)
-        chart.show(rows, pieces, self._zero, self._now(), live=self._live())
+        self._chart.show(gantt_rows(record.nodes(self._seq), bars), pieces, self._zero,
+                         self._time(), self._pick.path)
         self._show_key({kind.name for kind in kinds_shown(pieces)})
-        self._point()
 
     def _show_key(self, names: set[str]) -> None:
         """Show the kinds of pieces that there are, with their colours and patterns."""
@@ -106,19 +129,13 @@ class Timeline:
         return self._robot.now.live and self._record is not None \
             and self._record.head.ended is None
 
-    def _now(self) -> int:
-        """Return the end of open pieces (ms)."""
+    def _time(self) -> GanttTime:
+        """Return the times of the chart."""
         last = self._record.seqs()[-1][1] if self._record and self._record.seqs() else self._zero
-        return round(1000 * (max(last, time.time() if self._live() else last) - self._zero))
-
-    def _point(self) -> None:
-        """Mark the moment and the action that are shown."""
-        if self._chart is None:
-            return
-        seq = self._moment.seq
-        wall = None if seq is None else self._player.wall(seq)
-        self._chart.point(None if wall is None else round(1000 * (wall - self._zero)),
-                          self._pick.path)
+        wall = None if self._seq is None else self._player.wall(self._seq)
+        return GanttTime(
+            round(1000 * (max(last, time.time() if self._live() else last) - self._zero)),
+            self._live(), None if wall is None else round(1000 * (wall - self._zero)))
 
     def _go(self, seconds: float) -> None:
         """Show the moment at a time that was clicked."""

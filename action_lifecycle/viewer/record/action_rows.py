@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from .shown import Bar, Shown
 from ...journal.action_rows import BLOCKED, UNBLOCKED
-from ...journal.row import JournalError, Row
+from ...journal.row import Row
 from ...lifecycle.action import ATTEMPT_EVENTS
 from ...lifecycle.states import ActionState, blocked_text
 
@@ -117,16 +117,10 @@ class ActionRows:
 
 
 def _text(row: Row, name: str) -> str:
-    try:
-        value = row.data.get(name, '')
-    except JournalError:
-        return ''
+    value = row.data_or_empty.get(name, '')
     return value if isinstance(value, str) else ''
 
 
 def _number(row: Row, name: str) -> float:
-    try:
-        value = row.data.get(name)
-    except JournalError:
-        return 0.0
+    value = row.data_or_empty.get(name)
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e12 else 0.0

@@ -8,6 +8,8 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
 import contextlib
+import itertools
+import math
 
 import yaml
 
@@ -23,7 +25,7 @@ from ...flow.run.flow_control import CONTROL_EVENTS
 from ...graphs.packaged import packaged_graph
 from ...journal.flow_rows import is_flow_change, PLAN
 from ...journal.projection import ReadOnly
-from ...journal.row import JournalError, Row
+from ...journal.row import Row
 from ...lifecycle.action import Action
 from ...lifecycle.flow_ids import is_within, parent_of, stored
 from ...lifecycle.spec import ActionSpec
@@ -50,6 +52,7 @@ class FlowRecord:
         self._by_prefix = {'': self._root}
         self._states = FlowStates()
         self._rows: list[Row] = []
+        self._changed: list[tuple[str, ...]] = []  #: the paths that each row has changed
         self._named: dict[str, list[Row]] = {}  #: rows of flows that name an action, by path
         self._stops: list[tuple[int, float]] = []
         self._latest: list[float] = []  #: the latest wall time so far, by row
@@ -93,9 +96,11 @@ class FlowRecord:
         self._latest.append(max(row.wall_time, self._latest[-1] if self._latest else 0.0))
         part = self._parts.get(flow_id) or self._add_part(flow_id)
         part.begun = part.begun or row.seq
-        if row.kind == 'transition' or row.kind == 'note' and row.action_id:
-            return self._take_action(part, row)
-        return self._take_flow(part, row)
+        takes = self._take_action if row.kind == 'transition' or (
+            row.kind == 'note' and row.action_id) else self._take_flow
+        changed = takes(part, row)
+        self._changed.append(tuple(changed))
+        return changed
 
     def completed_by(self, row: Row) -> tuple[Head, str] | None:
         """
@@ -116,7 +121,7 @@ class FlowRecord:
         rows = part.action(name)
         changed = rows.take(row)
         paths = {rows.path}
-        if part.versions.name((name,)):
+        if part.versions.name((name,), row.seq):
             paths |= self._restructured(part, row.seq)
         if changed and part is self._root:
             self._states.count(row.seq, name, rows.now.state, rows.now.outcome)
@@ -129,10 +134,7 @@ class FlowRecord:
 
     def _take_flow(self, part: FlowPart, row: Row) -> set[str]:
         paths = {FLOW if part is self._root else part.group}
-        try:
-            data = row.data
-        except JournalError:
-            data = {}
+        data = row.data_or_empty
         if part is self._root:
             self._states.take(row)
         if row.kind == 'flow' and row.event in ('accepted', 'text'):
@@ -163,7 +165,7 @@ class FlowRecord:
         return self._restructured(part, row.seq)
 
     def _restructured(self, part: FlowPart, seq: int) -> set[str]:
-        self._structures.changed(part, seq)
+        self._structures.changed(seq)
         if part is self._root:
             self._states.set_total(seq, len(part.versions.at(seq).actions))
         return {STRUCTURE, FLOW}
@@ -244,8 +246,9 @@ class FlowRecord:
     def text(self, path: str = '', seq: int | None = None) -> str:
         """Return the YAML of the flow, or of one action, with the edits up to a moment."""
         if not path:
-            flow = self._root.versions.at(NOW if seq is None else seq).flow
-            return self._root.versions.text if flow is None else flow.text_now()
+            end = NOW if seq is None else seq
+            flow = self._root.versions.at(end).flow
+            return self._root.versions.text(end) if flow is None else flow.text_now()
         flow = self._structures.flow_of(path, NOW if seq is None else seq)
         if flow is None:
             return ''
@@ -253,6 +256,12 @@ class FlowRecord:
         written: str = yaml.safe_dump(
             {name: dict(flow.raws[name])}, sort_keys=False, allow_unicode=True)
         return written
+
+    def changed(self, after: int, until: int) -> set[str]:
+        """Return the paths that the rows after `after` up to `until` have changed."""
+        first, last = (bisect.bisect_right(self._stops, (seq, math.inf))
+                       for seq in (after, until))
+        return set(itertools.chain.from_iterable(self._changed[first:last]))
 
     def seqs(self) -> Sequence[tuple[int, float]]:
         """Return number and wall time (s) of all rows."""

@@ -10,16 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .shown import FlowShown
+from .shown import FINAL, FlowShown
 from ...flow.run.flow_control import FlowControl
 from ...flow.run.flow_ender import BROKEN
 from ...flow.run.nested import TAKEN
 from ...journal.flow_rows import PLAN
-from ...journal.row import JournalError, Row
+from ...journal.row import Row
 from ...lifecycle.states import ActionOutcome
 
 BUCKETS = ('running', *(outcome.value for outcome in ActionOutcome))
-FINAL = ('FINISH', 'FAIL')
 STEERING = 'asks the planner how to go on'
 
 
@@ -47,8 +46,7 @@ class FlowStates:
         counts = dict(zip(BUCKETS, self._counts[_index(self._count_seqs, seq)]))
         total = self._totals[_index(self._total_seqs, seq)]
         counts['waiting'] = max(0, total - sum(counts.values()))
-        return replace(found, counts=counts, total=total,
-                       constellation_state=_constellation(found.state, counts))
+        return replace(found, counts=counts, total=total)
 
     def set_total(self, seq: int, total: int) -> None:
         """Set the number of actions from row `seq` on."""
@@ -72,10 +70,7 @@ class FlowStates:
 
     def take(self, row: Row) -> None:
         """Take a row of the flow itself: of kind 'flow' or 'plan', or a note."""
-        try:
-            data = row.data
-        except JournalError:
-            data = {}
+        data = row.data_or_empty
         if row.kind == 'flow':
             self._flow(row, data)
         elif row.kind == PLAN:
@@ -127,18 +122,6 @@ class FlowStates:
 
 def _index(seqs: list[int], seq: int | None) -> int:
     return len(seqs) - 1 if seq is None else max(0, bisect.bisect_right(seqs, seq) - 1)
-
-
-def _constellation(state: str, counts: Mapping[str, int]) -> str:
-    """Return the state as `FlowRun.constellation_state`."""
-    if state == 'START':
-        return 'created'
-    if state == 'FINISH':
-        return 'completed'
-    if state == 'FAIL':
-        return 'cancelled' if counts['canceled'] else \
-            'partially_failed' if counts['succeeded'] else 'failed'
-    return 'executing' if any(counts[name] for name in BUCKETS) else 'ready'
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from .shown import FlowHead
 from ...journal.flow_rows import PLAN
-from ...journal.row import JournalError, Row
+from ...journal.row import Row
 from ...lifecycle.states import ActionOutcome
 
 
@@ -33,7 +32,7 @@ class FlowTally:
             self._names.add(row.action_id)
             (self._ended.add if row.final else self._ended.discard)(row.action_id)
         elif row.kind == 'flow' and row.event in ('accepted', 'edited'):
-            data = data_of(row)
+            data = row.data_or_empty
             self._total += _length(data.get('action_names')) + _length(data.get('added')) \
                 - _length(data.get('removed'))
 
@@ -59,20 +58,12 @@ def _head(flow_id: str, rows: list[Row]) -> FlowHead | None:
             return None  # its flow was removed by compaction
         return FlowHead(flow_id, flow_id, '', first.wall_time, last.wall_time if last.final
                         else None, 'FAIL' if last.final else 'START', seq=first.seq)
-    data, end = data_of(first), data_of(last)
+    data, end = first.data_or_empty, last.data_or_empty
     done = sum(_number(end.get(outcome.value)) for outcome in ActionOutcome)
     return FlowHead(
         flow_id, str(data.get('name') or flow_id), str(data.get('file', '')), first.wall_time,
         last.wall_time if last.final else None, last.to_state, done,
         _number(end.get('total')) or _length(data.get('action_names')), first.seq)
-
-
-def data_of(row: Row) -> Mapping[str, Any]:
-    """Return the data of a row; empty if they are damaged."""
-    try:
-        return row.data
-    except JournalError:
-        return {}
 
 
 def _length(value: object) -> int:

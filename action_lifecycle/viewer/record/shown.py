@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 STRUCTURE = '*'
-"""In the paths that a row has changed: an edit has changed which actions there are."""
+"""Among the paths that a row has changed: that it has changed which actions there are."""
 FLOW = ''
-"""In the paths that a row has changed: the flow itself."""
+"""Among the paths that a row has changed: that it has changed the flow itself."""
+FINAL = ('FINISH', 'FAIL')
+"""States of a flow that has ended."""
 
 
 class FlowHead(NamedTuple):
@@ -82,7 +84,11 @@ class FlowShown:
     counts: Mapping[str, int] = field(default_factory=dict)
     """waiting, running, succeeded, failed, skipped, canceled: actions of the flow itself"""
     total: int = 0
-    constellation_state: str = ''  #: created, ready, executing, completed, failed, …
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the flow has ended."""
+        return self.state in FINAL
 
 
 @dataclass(frozen=True)

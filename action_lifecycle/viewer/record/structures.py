@@ -31,12 +31,10 @@ class Structures:
         self._changes = [0]  #: the rows that have changed the graph
         self._built: OrderedDict[int, Structure] = OrderedDict()
 
-    def changed(self, part: FlowPart, seq: int) -> None:
-        """Take note that row `seq` has changed a part."""
+    def changed(self, seq: int) -> None:
+        """Take note that row `seq` has changed the graph."""
         if self._changes[-1] != seq:
             self._changes.append(seq)
-        if part.versions.fault:  # names in rows count for earlier moments, too
-            self._built.clear()
         self._built.pop(len(self._changes), None)
 
     def at(self, seq: int) -> Structure:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+import itertools
 import json
 from typing import Any, NamedTuple
 
@@ -59,16 +61,17 @@ class FlowVersions:
         self.head: Head = {}  #: data of the row 'accepted'; empty if it is not in the journal
         self.fault = 'the journal does not have its text'
         self._texts: list[str] = []
+        self._ends: list[int] = []  #: the row of each of them
         self._base: Flow | None = None
+        self._since = 0  #: the row that completes the text
         self._run: FlowRun | None = None
         self._edits: list[_Edit] = []
-        self._named: dict[str, None] = {}  #: actions that rows name
-        self._built: OrderedDict[int, Version] = OrderedDict()
+        self._named: dict[str, int] = {}  #: actions that rows name, and the first row of each
+        self._built: OrderedDict[tuple[int, int], Version] = OrderedDict()
 
-    @property
-    def text(self) -> str:
-        """Return the text as far as the journal has it, without edits."""
-        return ''.join(self._texts)
+    def text(self, seq: int) -> str:
+        """Return the text as far as the rows up to `seq` have it, without edits."""
+        return ''.join(self._texts[:bisect.bisect_right(self._ends, seq)])
 
     def take_text(self, row: Row) -> bool:
         """Take a row 'accepted' or 'text'; returns whether the text is complete."""
@@ -78,14 +81,16 @@ class FlowVersions:
             if not self.head or self._base is not None:
                 return False
             self._texts.append(str(row.data['text']))
+            self._ends.append(row.seq)
             if len(self._texts) < self.head.get('parts', 1):
                 self.fault = 'the journal does not have all of its text yet'
                 return False
             self._base = read_flow(self.head, ''.join(self._texts))
+            self._since = row.seq
             self._run, self.fault = idle_run(self._base.copy()), ''
         except Exception as error:  # a row may have any content
             self.fault = said(error)
-        self.name(self.head.get('action_names') or ())
+        self.name(self.head.get('action_names') or (), row.seq)
         self._built.clear()
         return True
 
@@ -118,21 +123,21 @@ class FlowVersions:
             staged, self.fault = None, f'its edit in row {row.seq} can not be read: {said(error)}'
         self._edits.append(_Edit(row.seq, staged, added, removed))
 
-    def name(self, names: Iterable[str]) -> bool:
-        """Take names of actions from rows; returns whether this shows an action more."""
+    def name(self, names: Iterable[str], seq: int) -> bool:
+        """Take names of actions from row `seq`; returns whether this shows an action more."""
         new = [name for name in names if name not in self._named]
-        self._named.update(dict.fromkeys(new))
-        if not new or not self.fault:
-            return False
-        self._built.clear()
-        return True
+        self._named.update(dict.fromkeys(new, seq))
+        return bool(new and self.fault)
 
     def at(self, seq: int) -> Version:
         """Return the flow after the rows up to `seq`."""
-        number = sum(edit.seq <= seq for edit in self._edits)
-        version = self._built.get(number)
+        if seq < self._since:
+            return Version(None, ())
+        key = (sum(edit.seq <= seq for edit in self._edits),
+               bisect.bisect_right([*self._named.values()], seq) if self.fault else 0)
+        version = self._built.get(key)
         if version is None:
-            version = self._built[number] = self._build(number)
+            version = self._built[key] = self._build(*key)
             if len(self._built) > 3:
                 self._built.popitem(last=False)
         return version
@@ -141,17 +146,17 @@ class FlowVersions:
         """Return the actions that the edit in row `seq` has removed."""
         return next((edit.removed for edit in self._edits if edit.seq == seq), ())
 
-    def _build(self, number: int) -> Version:
+    def _build(self, edits: int, named: int) -> Version:
         flow = None if self._base is None else self._base.copy()
-        names = dict(self._named) if self.fault else {}
-        for edit in self._edits[:number]:
+        names = dict(itertools.islice(self._named.items(), named))
+        for edit in self._edits[:edits]:
             if edit.staged is not None and flow is not None:
                 flow.apply(edit.staged.flow, edit.staged.changes)
             for name in edit.removed:
                 names.pop(name, None)
                 if edit.staged is None and flow is not None and name in flow.actions:
                     flow.apply(flow.with_changes({name: None}), {name: None})
-            names.update(dict.fromkeys(edit.added))
+            names.update(dict.fromkeys(edit.added, edit.seq))
         if flow is not None and not self.fault:
             names = {}
         return Version(flow, tuple(names))

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ..charts.conditions import Judged
 from ...lifecycle.text_format import printable, value_of
 from ...report.comparisons import Quantity, quantity, terms
-from ...report.pictures import BAD, FINAL, LINE, STYLE, svg_of
+from ...report.looks import MET, NOT_MET
+from ...report.pictures import STYLE, svg_of
 from ...traces import Trace
 
 MAX_PANELS = 6
@@ -65,11 +66,11 @@ def _is_number(value: Any) -> bool:
 def _draw(axes: Any, panel: _Panel, trace: Trace) -> None:
     for each in trace.confirmations:
         axes.axvspan(each.started - trace.started, each.ended - trace.started, alpha=0.2,
-                     color=FINAL if each.verdict == 'confirmed' else LINE, linewidth=0)
+                     color=(MET if each.verdict == 'confirmed' else NOT_MET)[0], linewidth=0)
     values = [float(value) if _is_number(value) else float('nan') for value in panel.line.values]
     axes.plot(panel.line.times - trace.started, values, color=STYLE['text.color'], linewidth=1.1,
               drawstyle='steps-post')
     if panel.limit is not None:
-        axes.axhline(panel.limit, linestyle='--', linewidth=0.9, color=BAD)
+        axes.axhline(panel.limit, linestyle='--', linewidth=0.9, color=STYLE['text.color'])
     axes.set_title(panel.title, loc='left', fontsize=9)
     axes.grid(axis='y', linewidth=0.5)

@@ -27,7 +27,7 @@ from ..record.flow_record import FlowRecord
 from ..record.robot_record import RobotRecord
 from ..record.shown import AttemptShown
 from ...documents.errors import LifecycleError
-from ...journal.row import JournalError, Row
+from ...journal.row import Row
 from ...lifecycle.text_format import fact_in_words, printable
 from ...report.wording import duration
 from ...traces import Trace, TraceError, TraceKey
@@ -133,11 +133,7 @@ def _fact(fact: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _words(row: Row) -> dict[str, Any]:
-    try:
-        data = row.data
-    except JournalError:
-        data = {}
-    code = data.get('error_code', '')
+    code = row.data_or_empty.get('error_code', '')
     change = f'{row.from_state} → {row.to_state}' if row.from_state != row.to_state else ''
     return {'seq': row.seq, 'time': row.wall_time, 'action': row.action_id, 'event': row.event,
             'change': change, 'cause': row.cause, 'actor': row.actor,

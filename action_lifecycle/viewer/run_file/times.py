@@ -10,9 +10,9 @@ from math import floor, log10
 from xml.sax.saxutils import escape, quoteattr
 
 from ..charts.gantt import WAITS
-from ..looks import LOOKS, state_look
 from ..record.shown import Bar
 from ...lifecycle.text_format import printable
+from ...report.looks import LOOKS, state_look
 from ...report.wording import duration
 
 NAMES, WIDTH, ROW, HEAD = 170, 1000, 24, 22  # px

@@ -126,8 +126,8 @@ def test_text_of_a_journal_stays_text(tmp_path: Path) -> None:
     assert not re.search('[\x00-\x08]', found.text)
     assert {tag for tag, _ in found.elements} <= {
         'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'h2', 'p', 'div', 'span', 'b',
-        'figure', 'figcaption', 'svg', 'g', 'path', 'defs', 'text', 'tspan', 'use', 'clippath',
-        'rect', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'code', 'details', 'summary', 'dl',
+        'figure', 'figcaption', 'svg', 'g', 'path', 'defs', 'pattern', 'text', 'tspan', 'use',
+        'clippath', 'rect', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'code', 'details', 'summary', 'dl',
         'dt', 'dd', 'script', 'wbr'}
 
 

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.journal.journal import JournalReader
+from action_lifecycle.report.looks import LOOKS
 from action_lifecycle.report.timeline import Bar, Comparison, comparisons, draw, history
+import numpy as np
 import pytest
 
 matplotlib = pytest.importorskip('matplotlib.image')
 
+to_rgb = pytest.importorskip('matplotlib.colors').to_rgb
 EVIDENCE = {'condition': 'confirm', 'expression': 'gap > 0.02 and tool[2] > 0.2 - 0.02',
             'verdict': 'false', 'facts': [{'name': 'gap', 'numbers': [0.0], 'unit': 'm'}]}
 
@@ -86,8 +89,8 @@ def test_picture_is_drawn_with_what_samples_there_are(
         draw(reader.rows(), samples, tmp_path / 'timeline.png')
     picture = matplotlib.imread(tmp_path / 'timeline.png')
     assert picture[:, :, :3].std() > 0.05
-    blue = (picture[:, :, 2] > 0.8) & (picture[:, :, 0] < 0.3)
-    assert blue.any(), 'the motion'
+    colour = np.array(to_rgb(LOOKS['executing_motion'].light))
+    assert (abs(picture[:, :, :3] - colour).max(axis=2) < 0.01).any(), 'the motion'
 
 
 def test_journal_without_actions_is_drawn(tmp_path: Path) -> None:

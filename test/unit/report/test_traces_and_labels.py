@@ -11,6 +11,7 @@ from typing import Any
 
 from action_lifecycle.cli.main import main
 from action_lifecycle.journal import Entry, Journal
+from action_lifecycle.report.looks import MET, NOT_MET
 from action_lifecycle.report.report import read_report
 from action_lifecycle.traces import TraceKey
 from action_lifecycle.traces.labels import read_labels
@@ -69,8 +70,10 @@ def test_the_page_shows_curves_of_attempts_that_met_and_did_not_meet(journal: Pa
     text, page = page_of(journal)
     assert page.faults == []
     svg = curves(text)
-    assert len(re.findall(r'stroke: #2f9e5b', svg)) == 3  # the confirmed ones
-    assert len(re.findall(r'stroke: #d64545', svg)) == 2  # the refuted ones
+    of_confirmed, of_refuted = (re.findall(f'style="[^"]*stroke: {colours[0]}[^"]*"', svg)
+                                for colours in (MET, NOT_MET))
+    assert len(of_confirmed) == 3 and not any('dasharray' in style for style in of_confirmed)
+    assert len(of_refuted) == 2 and all('dasharray' in style for style in of_refuted)
     assert 'gap (m)' in svg and 'stroke-dasharray' in svg  # the threshold of the condition
 
 

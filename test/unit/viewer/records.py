@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from action_lifecycle.journal import JournalReader, Projection, Row
 from action_lifecycle.journal.flow_reader import FlowReader
+from action_lifecycle.lifecycle.action import Action
 from action_lifecycle.lifecycle.flow_ids import shown
 from action_lifecycle.lifecycle.states import blocked_text
 from action_lifecycle.viewer.record import FlowRecord, LocalRows, RobotRecord
@@ -49,9 +51,38 @@ def plain(shown: Shown) -> tuple[str, str, int, str]:
     return shown.state, shown.outcome, shown.attempt, shown.waits_for
 
 
+def everything(record: FlowRecord, seq: int | None = None) -> dict[str, Any]:
+    """Return all that a record shows at a moment."""
+    nodes = record.nodes(seq)
+    paths = {*nodes, *(bar.path for bar in record.bars(seq))}
+    return {
+        'nodes': list(nodes.items()), 'flow': record.flow(seq), 'bars': record.bars(seq),
+        'text': record.text(seq=seq), 'history': record.history(seq=seq),
+        'actions': {path: (
+            record.shown(path, seq), record.attempts(path, seq), record.history(path, seq),
+            record.text(path, seq), without_machine(record.action(path, seq)))
+            for path in paths}}
+
+
+def without_machine(action: Action) -> dict[str, Any]:
+    return {name: value for name, value in vars(action).items()
+            if name not in ('machine', 'recorder', 'rng')} | {'state': action.state}
+
+
+def compare_moments(path: str | Path, flow_id: str) -> FlowRecord:
+    """Compare the whole record at each row with a record of the rows up to it."""
+    record, until = loaded(path, flow_id), FlowRecord(flow_id)
+    for row in rows_of(path, flow_id):
+        until.take(row)
+        shown_then, then = everything(record, row.seq), everything(until)
+        for part in then:
+            assert shown_then[part] == then[part], (row.seq, part)
+    return record
+
+
 def compare_each_row(path: str | Path, flow_id: str) -> FlowRecord:
     """Compare what the record shows of each action at each row with a projection."""
-    record = loaded(path, flow_id)
+    record = compare_moments(path, flow_id)
     projection = ProjectionUntil(path)
     while projection.step():
         seq = projection._seq

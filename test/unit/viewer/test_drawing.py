@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import partial
 import xml.etree.ElementTree as ElementTree
 
+from action_lifecycle.report.looks import LOOKS
 from action_lifecycle.viewer.graph.cells import group_look
 from action_lifecycle.viewer.graph.drawing import Drawing
 from action_lifecycle.viewer.graph.style import graph_style
-from action_lifecycle.viewer.looks import LOOKS
 from action_lifecycle.viewer.record.shown import Node, Shown
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -54,7 +54,8 @@ def test_rows_are_in_the_order_of_the_flow_then_removed_actions() -> None:
 
 
 def test_the_text_says_what_the_chart_shows() -> None:
-    text = gantt_text(gantt_rows({}, BARS), pieces_of(BARS, 10.0))
+    rows, pieces = gantt_rows({}, BARS), pieces_of(BARS, 10.0)
+    text = gantt_text(rows, [pieces[row.path] for row in rows])
     assert text == 'Timeline: 2 actions over 5.0 s; 1 succeeded; running: place; 2 waits'
 
 

@@ -9,16 +9,18 @@ from itertools import combinations
 import re
 
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
-from action_lifecycle.viewer.looks import (
+from action_lifecycle.report.looks import (
     ACTION_LOOKS,
+    bar_style,
     DARK_BACKGROUND,
-    flow_look,
     FLOW_LOOKS,
     LIGHT_BACKGROUND,
-    look_of,
     LOOKS,
-    style_sheet,
+    MET,
+    NOT_MET,
 )
+from action_lifecycle.report.pictures import STATES
+from action_lifecycle.viewer.looks import flow_look, look_of, style_sheet
 from action_lifecycle.viewer.record.shown import FlowShown, Shown
 import pytest
 
@@ -84,6 +86,15 @@ def test_outcomes_differ_in_colour_also_for_the_colour_blind(blindness: str) -> 
     for one, other in combinations(told_apart, 2):
         assert apart(one.light, other.light, blindness) > 10, (one.name, other.name)
         assert apart(one.dark, other.dark, blindness) > 10, (one.name, other.name)
+
+
+@pytest.mark.parametrize('blindness', BLINDNESS)
+def test_bars_and_curves_of_pictures_differ_also_for_the_colour_blind(blindness: str) -> None:
+    assert all(apart(*colours, blindness) > 20 for colours in zip(MET, NOT_MET))
+    styles = {look.name: bar_style(look) for look in STATES.values()}
+    for (name, one), (other, two) in combinations(styles.items(), 2):
+        told_apart = apart(one['facecolor'], two['facecolor'], blindness) > 10
+        assert told_apart or one['hatch'] != two['hatch'], (name, other)
 
 
 def test_each_state_and_outcome_has_its_look() -> None:

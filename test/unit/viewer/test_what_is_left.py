@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 from pathlib import Path
+from unittest.mock import patch
 
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.traces import TraceKey
 from action_lifecycle.viewer.record import LocalRows, RobotRecord
 from action_lifecycle.viewer.record.shown import STRUCTURE
 
-from .records import loaded
+from .records import compare_moments, loaded
 from ..flow.changes import FLOW as CHAIN
 from ..flow.robot import Clock, Process, Start
 from ..flow.test_earlier_journal import WRITTEN
@@ -44,6 +45,27 @@ def test_a_flow_that_compaction_has_cut(start: Start, clock: Clock) -> None:
         assert flow.action('b').outcome is not None and flow.text() == flow.text('b') == ''
 
     run(look())
+
+
+def test_each_moment_of_a_flow_that_compaction_has_cut(start: Start, clock: Clock) -> None:
+    process = start()
+    process.submit(CHAIN)
+    clock.run()
+    assert process.journal.compact(synced_to=6)
+    flow = compare_moments(process.journal.path, 'f')
+    first = next(row.seq for row in flow.history() if row.action_id == 'b')
+    assert list(flow.nodes(first - 1)) == ['a'] and list(flow.nodes(first)) == ['a', 'b']
+
+
+def test_a_flow_whose_text_is_in_several_rows(start: Start, clock: Clock) -> None:
+    process = start()
+    with patch('action_lifecycle.flow.run.recorder.TEXT_PART', 40):
+        process.submit(CHAIN)
+    clock.run()
+    flow = compare_moments(process.journal.path, 'f')
+    texts = [row.seq for row in process.journal.rows() if row.event in ('accepted', 'text')]
+    assert len(texts) > 2 and flow.nodes(texts[-1]).keys() == {'a', 'b'}
+    assert not flow.nodes(texts[-2]) and CHAIN.startswith(flow.text(seq=texts[0]))
 
 
 def test_a_text_that_this_version_refuses(start: Start, clock: Clock) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from nicegui.element import Element
 
 from .ticking import CLOCK_SLACK
-from ...looks import LOOKS
 from ...robots import Now
+from ....report.looks import LOOKS
 
 MAX_FACTS = 1000
 MAX_TEXT = 2000

@@ -9,8 +9,8 @@ from nicegui import ui
 
 from .symbols import StateChip
 from .ticking import Ticking
-from ...looks import LOOKS
 from ...robots import Robot
+from ....report.looks import LOOKS
 
 LOOK = {'active': 'completed', 'inactive': 'paused', 'gone': 'failed', 'never seen': 'waiting'}
 

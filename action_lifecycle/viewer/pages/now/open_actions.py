@@ -18,8 +18,8 @@ from ...place import FLOW, Place
 from ...record.flow_record import FlowRecord
 from ...record.shown import FlowHead, Shown, STRUCTURE, Update
 from ...robots import Robot
+from ...words import flow_text, wait_text
 from ....documents.errors import LifecycleError
-from ....lifecycle.states import BLOCKED_REASONS
 
 MAX_FLOWS = 8
 MAX_ACTIONS = 50
@@ -141,11 +141,9 @@ class _OpenFlow:
             f'{counts[name]} {name}' for name in (
                 'running', 'waiting', 'succeeded', 'failed', 'skipped', 'canceled')
             if counts.get(name)))
-        said = [f'paused by {flow.paused_by}' if flow.paused else '',
-                f'canceled by {flow.canceled_by}' if flow.canceled_by else '',
-                f'planner: {flow.planning}' if flow.planning else '', flow.error_msg]
-        self._said.set_text('; '.join(filter(None, said)))
-        self._said.set_visibility(any(said))
+        said = flow_text(flow)
+        self._said.set_text(said)
+        self._said.set_visibility(bool(said))
         self._controls.update(self._record)
         paths = sorted(self._open, key=lambda path: (
             self._open[path].state == 'assigned', self._open[path].since))
@@ -193,17 +191,11 @@ class _OpenAction:
             said += [f'step {motion.step + 1}', motion.state, motion.text]
         if any((each.flow_id, each.action_id) == self._key for each in self._robot.now.questions):
             said.append('waits for an answer')
-        said.append(_reason(shown.waits_for))
+        said.append(wait_text(shown.waits_for))
         text = ' · '.join(filter(None, said))
         self._waits.set_text(text)
         self._waits.props['title'] = text
         self._controls.update(record)
-
-
-def _reason(waits_for: str) -> str:
-    """Return what an action waits for, without the name of the kind of reason."""
-    kind, _, text = waits_for.partition(': ')
-    return text if kind in BLOCKED_REASONS and text else waits_for
 
 
 def _is_open(shown: Shown) -> bool:

@@ -16,11 +16,11 @@ from .ticking import Ticking
 from ..controls import short, why_no_orders
 from ..order_button import allow, OrderButton
 from ..orders import PageOrders, tell
-from ...looks import LOOKS
 from ...place import FLOW, Place
 from ...record.shown import QuestionNow
 from ...robots import Answer, Orders, Robot
 from ....lifecycle.text_format import fact_in_words
+from ....report.looks import LOOKS
 
 MAX_CARDS = 50
 ICONS = {'verify': 'fact_check', 'fallback': 'alt_route', 'resume': 'restart_alt',

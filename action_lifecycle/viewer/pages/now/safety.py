@@ -15,8 +15,8 @@ from .ticking import Ticking
 from ..controls import short, why_no_orders
 from ..order_button import allow, OrderButton, SEEN
 from ..orders import PageOrders, tell
-from ...looks import LOOKS
 from ...robots import Answer, Orders, Robot, SafetyNow
+from ....report.looks import LOOKS
 
 LOOK = {'ready': 'succeeded', 'stopped': 'failed', 'not_ready': 'pending'}
 TEXT = {'ready': 'Ready', 'stopped': 'Stopped', 'not_ready': 'Not ready', '': 'Not known'}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from ...looks import Look
 from ....lifecycle.text_format import printable
+from ....report.looks import Look
 
 MAX_TEXT = 60
 
