@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .runs import ActionRun, Attempt, Judged, WORKING
-from .servers import FlowText, ServerFinder
+from .servers import ServerFinder
 from ..dialogue.desk import NOBODY
+from ..flow.files.journaled import JournaledText
 from ..flow.jobs.jobs import JOB_ACTOR
 from ..journal.action_rows import BLOCKED, UNBLOCKED
 from ..journal.clock import seconds_between
@@ -57,7 +58,7 @@ class RunReader:
         self.cut_runs: list[ActionRun] = []
         self._index = index
         self._finder = finder
-        self._flows: dict[str, FlowText] = {}
+        self._flows: dict[str, JournaledText] = {}
         self._subjects: dict[Key, _Subject] = {}
 
     def runs(self, rows: Iterable[Row]) -> Iterator[ActionRun]:
@@ -78,10 +79,8 @@ class RunReader:
             yield from self._done(subject)
 
     def _flow(self, row: Row) -> Iterator[ActionRun]:
-        if row.event == 'accepted':
-            self._flows[row.flow_id] = FlowText(row.data)
-        elif row.event == 'text' and row.flow_id in self._flows:
-            self._flows[row.flow_id].parts.append(str(row.data['text']))
+        if row.event in ('accepted', 'text'):
+            self._flows.setdefault(row.flow_id, JournaledText()).take(row)
         elif row.final:
             self._flows.pop(row.flow_id, None)
             for key in [key for key in self._subjects if key[0] == row.flow_id]:
@@ -99,12 +98,13 @@ class RunReader:
     def _subject(self, row: Row) -> _Subject:
         key = row.flow_id, row.action_id
         if key not in self._subjects:
+            name = self._text(row).head.get('name')
             self._subjects[key] = _Subject(ActionRun(
-                self._index, self._flow_text(row).name, *key))
+                self._index, None if name is None else str(name), *key))
         return self._subjects[key]
 
-    def _flow_text(self, row: Row) -> FlowText:
-        return self._flows.get(row.flow_id) or FlowText()
+    def _text(self, row: Row) -> JournaledText:
+        return self._flows.get(row.flow_id) or JournaledText()
 
     def _transition(self, row: Row) -> Iterator[ActionRun]:
         subject = self._subject(row)
@@ -147,7 +147,7 @@ class RunReader:
         if row.event == 'retry':
             path = 'operator' if row.actor else 'retry'
         servers = self._finder.servers(
-            self._flow_text(row), row.action_id, subject.parameters, subject.fields)
+            self._text(row), row.action_id, subject.parameters, subject.fields)
         run.attempts.append(Attempt(
             row.attempt, path if run.attempts else '', servers, first_seq=row.seq))
         subject.path = ''

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..documents.errors import LifecycleError
 from ..flow.files.flow import Flow
-from ..flow.files.journaled import journaled_flow
+from ..flow.files.journaled import CACHED, JournaledText
 
 MAX_FLOWS = 128
 """Maximum number of flows that are kept parsed."""
@@ -31,24 +31,14 @@ UNKNOWN = Server('', '')
 """The journal does not have the flow, or has the action from an edit only."""
 
 
-class FlowText:
-    """The content of one flow, as its rows are read; `name` is None if they are missing."""
-
-    def __init__(self, head: Mapping[str, Any] | None = None) -> None:
-        self.head = head
-        self.name: str | None = None if head is None else str(head.get('name', ''))
-        self.parts = [] if head is None else [str(head.get('text', ''))]
-
-
 class ServerFinder:
-    """Finds the servers of attempts; each flow is parsed once."""
+    """Finds the servers of attempts."""
 
     def __init__(self) -> None:
-        self._flows: OrderedDict[str, tuple[Flow | None, dict[str, tuple[Server, ...]]]] \
-            = OrderedDict()
+        self._known: OrderedDict[str, dict[str, tuple[Server, ...]]] = OrderedDict()
 
     def servers(
-        self, flow: FlowText, action_id: str, parameters: Mapping[str, Any],
+        self, flow: JournaledText, action_id: str, parameters: Mapping[str, Any],
         fields: Mapping[str, Any],
     ) -> tuple[Server, ...]:
         """
@@ -56,28 +46,19 @@ class ServerFinder:
 
         `parameters`, `fields`: what fallbacks before the attempt have changed.
         """
-        if flow.head is None:
-            return UNKNOWN,
-        text = ''.join(flow.parts)
-        key = text
-        if _TEMPLATED.search(text):
-            key += json.dumps(flow.head.get('parameters'), sort_keys=True)
-        if key not in self._flows:
-            self._flows[key] = _parsed(flow.head, text), {}
-            if len(self._flows) > MAX_FLOWS:
-                self._flows.popitem(last=False)
-        self._flows.move_to_end(key)
-        parsed, known = self._flows[key]
-        changed = json.dumps([action_id, parameters, fields] if fields or (
-            parameters and key is not text) else action_id, sort_keys=True)
+        known = self._known.setdefault(flow.key, {})
+        self._known.move_to_end(flow.key)
+        if len(self._known) > CACHED:
+            self._known.popitem(last=False)
+        changed = json.dumps([action_id, parameters, fields], sort_keys=True)
         if changed not in known:
-            known[changed] = _servers(parsed, action_id, parameters, fields)
+            known[changed] = _servers(_parsed(flow), action_id, parameters, fields)
         return known[changed]
 
 
-def _parsed(head: Mapping[str, Any], text: str) -> Flow | None:
+def _parsed(text: JournaledText) -> Flow | None:
     try:
-        return journaled_flow(head, text, [])
+        return text.cached() if text.is_complete else None
     except (LifecycleError, LookupError, TypeError, ValueError):  # rows may have any content
         return None
 

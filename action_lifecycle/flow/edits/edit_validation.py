@@ -15,18 +15,20 @@ from typing import Any
 
 from .replacements import StageBase
 from ..files.checks import checked_action, order_faults
-from ..files.edit import EditRefused, EditStep, FlowEdit, FlowEnd, StagedEdit
+from ..files.edit import EditRefused, EditStep, FlowEdit, FlowEnd, parse_edit, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
 from ..files.flow import Flow
 from ..files.loader import MAX_ACTIONS, nested_faults, steps_for
 from ..files.names import name_fault
 from ..files.shorthand import after_in_full, merged
+from ..files.sources import from_rows
 from ..run.flow_run import FlowRun
 from ..scheduling.dag import CycleError
 from ..scheduling.scheduler import After, Dependencies
 from ...documents.budget import budget, BudgetExceeded, spend
 from ...documents.errors import Fault
 from ...documents.suggestions import nearest
+from ...journal.row import Row
 
 
 def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
@@ -56,9 +58,14 @@ def idle_run(flow: Flow) -> FlowRun:
     return FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
 
 
-def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
-    """Return the result of a journaled edit; `names`: the actions that it changed."""
-    return _staged(_Stage(run, edit, 0, frozenset(names)))
+def replay_edit(run: FlowRun, row: Row) -> StagedEdit:
+    """Apply the edit of a row 'edited' to a run, and return it."""
+    data = row.data
+    run.flow.sources.add(from_rows(data.get('nested', [])))
+    staged = _staged(_Stage(
+        run, parse_edit(data['edit'], data['file']), 0, frozenset(data['names'])))
+    run.apply_edit(staged, row.seq, row.actor)
+    return staged
 
 
 def _staged(stage: _Stage) -> StagedEdit:

@@ -11,9 +11,7 @@ import gc
 
 from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
-from ..files.edit import parse_edit
-from ..files.journaled import journaled_flow
-from ..files.sources import from_rows
+from ..files.journaled import JournaledText
 from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
 from ..run.flow_ender import BROKEN, CANCEL_ACTION, ORCHESTRATOR
 from ..run.flow_run import FlowRun, JOBS_STAGE
@@ -39,7 +37,7 @@ class Restored:
         self._journal = flows.recorder.journal
         self._last: dict[str, Row] = {}
         self._began: dict[str, Row] = {}
-        self._text: list[str] = []
+        self._text = JournaledText()
         self._accepted: Row | None = None
         self.run: FlowRun
         for row, fault in self._journal.checked_rows(flow_id=flow_id):
@@ -58,9 +56,7 @@ class Restored:
             raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
         elif row.kind == 'flow':
             if row.event == 'edited':
-                self.run.flow.sources.add(from_rows(row.data.get('nested', [])))
-                self.run.apply_edit(replay_edit(self.run, parse_edit(
-                    row.data['edit'], row.data['file']), row.data['names']), row.seq, row.actor)
+                replay_edit(self.run, row)
             self._take_state(row)
             if self.run.ended and row.event != TAKEN:
                 self.run.error_code = ErrorCode[row.data.get('error_code', 'NONE')]
@@ -104,11 +100,9 @@ class Restored:
 
     def _take_text(self, row: Row) -> None:
         self._accepted = self._accepted or row
-        self._text.append(row.data['text'])
-        head = self._accepted.data
-        if len(self._text) < head.get('parts', 1):
+        if not self._text.take(row):
             return
-        flow = journaled_flow(head, ''.join(self._text), self._flows.folders)
+        head, flow = self._text.head, self._text.read(self._flows.folders)
         parent = None
         if '/' in row.flow_id:
             parent = self._flows.runs.get(parent_of(row.flow_id))

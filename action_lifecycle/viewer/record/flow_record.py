@@ -19,8 +19,9 @@ from .flow_part import FlowPart
 from .flow_states import FlowStates
 from .shown import AttemptShown, Bar, FLOW, FlowHead, FlowShown, Node, Shown, STRUCTURE
 from .structures import Structures
-from .versions import FlowVersions, Head
+from .versions import FlowVersions
 from ...documents.errors import LifecycleError
+from ...flow.files.journaled import JournaledText
 from ...flow.run.flow_control import CONTROL_EVENTS
 from ...graphs.packaged import packaged_graph
 from ...journal.flow_rows import is_flow_change, PLAN
@@ -102,11 +103,11 @@ class FlowRecord:
         self._changed.append(tuple(changed))
         return changed
 
-    def completed_by(self, row: Row) -> tuple[Head, str] | None:
+    def completed_by(self, row: Row) -> JournaledText | None:
         """
-        Return the flow whose text a row completes, for `read_flow`; None if it does not.
+        Return the text of a flow if a row completes it, else None.
 
-        A large flow takes long to read; call `read_flow` in a thread before `take`.
+        A large flow takes long to read; call `cached` in a thread before `take`.
         """
         part = self._parts.get(row.flow_id)
         return (FlowVersions(row.flow_id) if part is None else part.versions).completed_by(row)

@@ -18,7 +18,6 @@ from .flow_tally import FlowTally, heads_of
 from .questions import OpenQuestions
 from .shown import FLOW, FlowHead, QuestionNow, STRUCTURE, Update
 from .sources import RowSource
-from .versions import read_flow
 from ...documents.errors import LifecycleError
 from ...journal.flow_rows import PLAN
 from ...journal.row import Row
@@ -237,6 +236,6 @@ def _taken(record: FlowRecord, row: Row) -> set[str]:
 async def _read_before(record: FlowRecord, row: Row) -> None:
     """Read the text of a large flow in a thread, before its last row is applied."""
     text = record.completed_by(row)
-    if text is not None and len(text[1]) > LARGE:
+    if text is not None and len(text.until(row.seq)) > LARGE:
         with contextlib.suppress(Exception):  # `take` meets it again
-            await asyncio.to_thread(read_flow, *text)
+            await asyncio.to_thread(text.cached)

@@ -9,22 +9,15 @@ import bisect
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 import itertools
-import json
 from typing import Any, NamedTuple
 
 from ...documents.errors import LifecycleError
 from ...flow.edits.edit_validation import idle_run, replay_edit
-from ...flow.files.edit import parse_edit, StagedEdit
+from ...flow.files.edit import StagedEdit
 from ...flow.files.flow import Flow
-from ...flow.files.journaled import journaled_flow
-from ...flow.files.sources import from_rows
+from ...flow.files.journaled import JournaledText
 from ...flow.run.flow_run import FlowRun
 from ...journal.row import JournalError, Row
-
-MAX_PARSED = 64
-"""Maximum number of flows that are kept parsed, since nested flows are often the same."""
-Head = Mapping[str, Any]
-_parsed: OrderedDict[str, Flow] = OrderedDict()
 
 
 class Version(NamedTuple):
@@ -58,10 +51,8 @@ class FlowVersions:
 
     def __init__(self, flow_id: str) -> None:
         self.flow_id = flow_id
-        self.head: Head = {}  #: data of the row 'accepted'; empty if it is not in the journal
         self.fault = 'the journal does not have its text'
-        self._texts: list[str] = []
-        self._ends: list[int] = []  #: the row of each of them
+        self._text = JournaledText()
         self._base: Flow | None = None
         self._since = 0  #: the row that completes the text
         self._run: FlowRun | None = None
@@ -69,23 +60,23 @@ class FlowVersions:
         self._named: dict[str, int] = {}  #: actions that rows name, and the first row of each
         self._built: OrderedDict[tuple[int, int], Version] = OrderedDict()
 
+    @property
+    def head(self) -> Mapping[str, Any]:
+        """Return the data of the row 'accepted'; empty if it is not in the journal."""
+        return self._text.head
+
     def text(self, seq: int) -> str:
         """Return the text as far as the rows up to `seq` have it, without edits."""
-        return ''.join(self._texts[:bisect.bisect_right(self._ends, seq)])
+        return self._text.until(seq)
 
     def take_text(self, row: Row) -> bool:
         """Take a row 'accepted' or 'text'; returns whether the text is complete."""
         try:
-            if row.event == 'accepted' and not self.head:
-                self.head = row.data
-            if not self.head or self._base is not None:
+            if not self._text.take(row):
+                if self.head and not self._text.is_complete:
+                    self.fault = 'the journal does not have all of its text yet'
                 return False
-            self._texts.append(str(row.data['text']))
-            self._ends.append(row.seq)
-            if len(self._texts) < self.head.get('parts', 1):
-                self.fault = 'the journal does not have all of its text yet'
-                return False
-            self._base = read_flow(self.head, ''.join(self._texts))
+            self._base = self._text.cached()
             self._since = row.seq
             self._run, self.fault = idle_run(self._base.copy()), ''
         except Exception as error:  # a row may have any content
@@ -94,14 +85,13 @@ class FlowVersions:
         self._built.clear()
         return True
 
-    def completed_by(self, row: Row) -> tuple[Head, str] | None:
-        """Return the head and the text of the flow if a row completes it."""
+    def completed_by(self, row: Row) -> JournaledText | None:
+        """Return the text of the flow if a row completes it."""
         if row.kind != 'flow' or row.event not in ('accepted', 'text'):
             return None
+        text = self._text.copy()
         try:
-            head = row.data if row.event == 'accepted' else self.head
-            texts = [*self._texts, str(row.data['text'])]
-            return (head, ''.join(texts)) if head and len(texts) >= head.get('parts', 1) else None
+            return text if text.take(row) else None
         except (JournalError, LookupError, TypeError):
             return None
 
@@ -114,10 +104,7 @@ class FlowVersions:
             data = row.data
             added, removed = _names(data.get('added')), _names(data.get('removed'))
             if self._run is not None:
-                self._run.flow.sources.add(from_rows(data.get('nested', [])))
-                staged = replay_edit(
-                    self._run, parse_edit(data['edit'], data['file']), data['names'])
-                self._run.apply_edit(staged, row.seq, row.actor)
+                staged = replay_edit(self._run, row)
                 removed = tuple(name for name, source in staged.changes.items() if source is None)
         except Exception as error:  # a row may have any content
             staged, self.fault = None, f'its edit in row {row.seq} can not be read: {said(error)}'
@@ -160,23 +147,6 @@ class FlowVersions:
         if flow is not None and not self.fault:
             names = {}
         return Version(flow, tuple(names))
-
-
-def read_flow(head: Head, text: str) -> Flow:
-    """
-    Return a journaled flow, which must not be changed; raises DocumentError.
-
-    Call it in a thread before, for a large flow: then it is found here.
-    """
-    key = json.dumps([text, {name: value for name, value in head.items() if name in (
-        'length', 'nested', 'origin', 'file', 'parameters')}], sort_keys=True)
-    flow = _parsed.get(key)
-    if flow is None:
-        flow = journaled_flow(head, text, [])
-        _parsed[key] = flow
-        if len(_parsed) > MAX_PARSED:
-            _parsed.popitem(last=False)
-    return flow
 
 
 def said(error: Exception) -> str:
