@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import json
 from pathlib import Path
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 from action_lifecycle.bags import BagWriter
 from action_lifecycle.lifecycle.ports import Condition
@@ -68,14 +68,29 @@ RESOLVED = {'joint_states': '/robot/joint_states', '/part/present': '/part/prese
 CONFIRMATIONS = '/robot/world_model_bridge/confirmations'
 
 
-class SteppedBridge:
-    """Judges with the messages that it also writes to a bag; `seed` decides about everything."""
+class Answer(NamedTuple):
+    """What a world model decided, and when (s of ROS time)."""
 
-    def __init__(self, path: Path, seed: int, *, latched: bool = True) -> None:
+    verdict: str
+    ended: float
+    evidence: list[dict[str, Any]]
+
+
+class SteppedBridge:
+    """
+    Judges with the messages that it also writes to a bag; `seed` decides about everything.
+
+    `answers`: what it decided, by action. `ageless`: what a second model decided that knows no age
+    of a latched message, as after a recorder that stores no publish times.
+    """
+
+    def __init__(self, path: Path, seed: int) -> None:
         self.random = random.Random(seed)
         self.path = path
-        self.latched = latched
-        self.model = WorldModel(parse_facts(FACTS, field_kind=field_kind))
+        self.model, self._ageless_model = (
+            WorldModel(parse_facts(FACTS, field_kind=field_kind)) for _ in range(2))
+        self.answers: dict[str, Answer] = {}
+        self.ageless: dict[str, Answer] = {}
         self.now = START
         self.events: list[Confirmation] = []
         self.told: list[Confirmation] = []
@@ -102,6 +117,7 @@ class SteppedBridge:
                 for event in self.told:
                     bag.write(CONFIRMATIONS, bytes(serialize_message(event)), self.now)
                 self.told.clear()
+        self._ageless_model.advance(self.now)
         return self.events
 
     def _ask(self) -> None:
@@ -122,19 +138,25 @@ class SteppedBridge:
 
         def ended(result: Any) -> None:
             self.open -= 1
+            self.answers[goal.action_id] = _answer(result)
             answer = confirmation_to(
                 confirmation(result, Topics(RESOLVED, lambda topic: '')), RESOLVED)
             event = confirmation_event(goal, answer, started, result.stamp)
             self.events.append(event)
             self.told.append(event)
-        self.model.confirm(list(map(condition_from, goal.conditions)), self.now, ended,
-                           after=after or -1.0, names=json.loads(goal.parameters_json))
+
+        def ended_without_ages(result: Any) -> None:
+            self.ageless[goal.action_id] = _answer(result)
+        for model, call in ((self.model, ended), (self._ageless_model, ended_without_ages)):
+            model.confirm(list(map(condition_from, goal.conditions)), self.now, call,
+                          after=after or -1.0, names=json.loads(goal.parameters_json))
 
     def _send(self, bag: BagWriter, topic: str, message: Any, age: float = 0.0) -> None:
         data = bytes(serialize_message(message))
         bag.write(RESOLVED[topic], data, self.now, age)
-        self.model.ingest(topic, deserialize_message(data, message_class(TYPES[topic])),
-                          self.now, age)
+        for model, its_age in ((self.model, age), (self._ageless_model, 0.0)):
+            model.ingest(topic, deserialize_message(data, message_class(TYPES[topic])),
+                         self.now, its_age)
 
     def _sample(self) -> tuple[Any, ...]:
         choose = self.random
@@ -153,8 +175,8 @@ class SteppedBridge:
         elif topic == '/tf' and phase != 2:
             return topic, self._transforms('tool', 'base', stamp)
         elif topic == '/part/present' and choose.random() < 0.3:
-            latched = self.latched and choose.random() < 0.5
-            return topic, Bool(data=choose.random() < 0.5), 7.25 if latched else 0.0
+            age = choose.choice([0.0, 7.25])
+            return topic, Bool(data=choose.random() < 0.5), age
         else:
             return '~/state', String(data=choose.choice(['open', 'closed', 'ünklar']))
         message.header.stamp = stamp
@@ -168,6 +190,11 @@ class SteppedBridge:
         transform.transform.translation.z = self.random.choice([0.2, 0.7])
         transform.transform.rotation.w = 1.0
         return TFMessage(transforms=[transform])
+
+
+def _answer(result: Any) -> Answer:
+    return Answer(result.outcome.name.lower(), result.stamp,
+                  [entry.as_dict() for entry in result.evidence])
 
 
 def verdicts(events: list[Confirmation]) -> Iterator[int]:
