@@ -39,7 +39,7 @@ setup(
     extras_require={'argcomplete': ['argcomplete'], 'bags': ['mcap', 'rosbags'],
                     'celery': ['celery'], 'mcp': ['mcp'], 'openai': ['openai'],
                     'report': ['matplotlib'], 'sim': ['matplotlib', 'mujoco>=4,<5'],
-                    'web': ['nicegui>=3,<4']},
+                    'web': ['nicegui>=3,<4', 'pillow']},
     zip_safe=False,
     maintainer='action_lifecycle maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-3a295fbf.example',

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import struct
+import io
 from typing import Any
-import zlib
 
 import numpy as np
 import numpy.typing as npt
@@ -107,16 +106,11 @@ def _stride(width: int) -> int:
 
 def png(pixels: npt.NDArray[np.uint8]) -> bytes:
     """Return pixels, (height, width) or (height, width, 3), as a PNG file."""
-    height, width = pixels.shape[:2]
-    rows = np.zeros((height, 1 + pixels[0].size), np.uint8)  # each begins with its filter, none
-    rows[:, 1:] = pixels.reshape(height, -1)
-
-    def part(name: bytes, data: bytes) -> bytes:
-        return struct.pack('>I', len(data)) + name + data + struct.pack(
-            '>I', zlib.crc32(name + data))
-
-    return b''.join((
-        b'\x89PNG\r\n\x1a\n',
-        part(b'IHDR', struct.pack('>IIBBBBB', width, height, 8, 2 if pixels.ndim == 3 else 0,
-                                  0, 0, 0)),
-        part(b'IDAT', zlib.compress(rows.tobytes(), 1)), part(b'IEND', b'')))
+    try:
+        from PIL import Image  # on use: cameras mostly send compressed pictures
+    except ModuleNotFoundError as error:
+        raise LifecycleError("uncompressed pictures need Pillow; install it with: "
+                             "pip install 'action_lifecycle[web]'") from error
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, 'png', compress_level=1)
+    return file.getvalue()

@@ -24,7 +24,7 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'argcomplete', 'celery', 'fastapi', 'httpx', 'itsdangerous', 'kombu',
+NOT_REQUIRED = {'PIL', 'argcomplete', 'celery', 'fastapi', 'httpx', 'itsdangerous', 'kombu',
                 'matplotlib', 'mcap', 'mcap_ros2', 'mcp', 'mujoco', 'nicegui', 'openai',
                 'playwright', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
