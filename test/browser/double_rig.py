@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A viewer of a robot double: what is now is set by the test, its orders are read back."""
+"""A viewer of robot doubles: what is now is set by the test, their orders are read back."""
 
 from __future__ import annotations
 
@@ -18,13 +18,22 @@ TOKEN = 'ee9d5f6a0b4c4d0e8b7a1f2c3d4e5f60'
 DOUBLE = Path(__file__).with_name('robot_double.py')
 
 
-class Double:
-    """The viewer as a process; `now` changes what is now, in the order of calls."""
+def start_viewer(*robots: tuple[Path, Path]) -> Viewer:
+    """Start the viewer of robots, each given by its journal and its folder."""
+    return Viewer([sys.executable, DOUBLE, *(path for robot in robots for path in robot)],
+                  robots[0][1], {**os.environ, 'ACTION_LIFECYCLE_WEB_TOKEN': TOKEN})
 
-    def __init__(self, journal: Path, folder: Path) -> None:
+
+class Double:
+    """
+    A robot of a viewer, by default of one of its own; `now` changes what is now, in this order.
+
+    Its folder must be that of the viewer's robot.
+    """
+
+    def __init__(self, journal: Path, folder: Path, viewer: Viewer | None = None) -> None:
         self._folder = folder
-        self.viewer = Viewer([sys.executable, DOUBLE, journal, folder], folder,
-                             {**os.environ, 'ACTION_LIFECYCLE_WEB_TOKEN': TOKEN})
+        self.viewer = viewer or start_viewer((journal, folder))
 
     def now(self, kind: str, **parts: Any) -> None:
         with open(self._folder / 'now', 'a', encoding='utf-8') as file:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A viewer of a robot whose `Now` a test sets, as a process: JOURNAL, FOLDER.
+A viewer of robots whose `Now` a test sets, as a process: JOURNAL FOLDER [JOURNAL FOLDER …].
+
+A single robot is named `cell`, several ones as their folders are.
 
 Each line of FOLDER/now is a JSON object of the parts of `Now` that change, and 'kind'. Orders are
 written to FOLDER/orders, one JSON list a line; an answer that is refused is in FOLDER/refuse, the
@@ -14,6 +16,7 @@ read because of its text; if it is empty, they are being read.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 import json
 from pathlib import Path
 import sys
@@ -122,15 +125,21 @@ class TracesDouble(FileTraces):
         return await super().find(key)
 
 
+def made(name: str, journal: str, folder: Path) -> Robot:
+    """Return a robot."""
+    images = ImagesDouble(folder) if (folder / 'picture.png').exists() else None
+    rows = LocalRows(journal)
+    rows.traces = TracesDouble(folder)
+    return Robot(name, RobotRecord(rows), orders=OrdersDouble(folder), images=images)
+
+
 def main() -> None:
     """Serve until SIGINT."""
-    folder = Path(sys.argv[2])
-    orders = OrdersDouble(folder)
-    images = ImagesDouble(folder) if (folder / 'picture.png').exists() else None
-    rows = LocalRows(sys.argv[1])
-    rows.traces = TracesDouble(folder)
-    robot = Robot('cell', RobotRecord(rows), orders=orders, images=images)
-    app = build([robot], Access(), [lambda: follow(robot, folder)])
+    given = [(journal, Path(folder)) for journal, folder in zip(sys.argv[1::2], sys.argv[2::2])]
+    robots = [made('cell' if len(given) == 1 else folder.name, journal, folder)
+              for journal, folder in given]
+    app = build(robots, Access(), [partial(follow, robot, folder)
+                                   for robot, (_, folder) in zip(robots, given)])
     server = Server(app, port=0)
     print(server.address, flush=True)
     server.run()
