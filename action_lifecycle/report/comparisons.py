@@ -23,19 +23,19 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Threshold:
     """A comparison of one number of a fact with a constant, as in `tool[2] > 0.18`."""
 
     fact: str
     index: int
     sign: str
-    threshold: float
+    value: float
 
     @property
     def label(self) -> str:
         """Return the comparison as a string."""
         which = f'[{self.index}]' if self.index else ''
-        return f'{self.fact}{which} {self.sign} {self.threshold:g}'
+        return f'{self.fact}{which} {self.sign} {self.value:g}'
 
 
 class Term(NamedTuple):
@@ -52,22 +52,17 @@ class Term(NamedTuple):
     threshold: Any = None
 
 
-def comparisons(expression: str) -> list[Comparison]:
-    """Return the comparisons of a fact with a constant in a condition."""
+def thresholds(expression: str) -> list[Threshold]:
+    """Return the comparisons of a number of a fact with a constant in a condition."""
     found = []
-    for node in ast.walk(ast.parse(expression, mode='eval')):
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-            continue
-        left, threshold = node.left, _constant(node.comparators[0])
+    for term in terms(expression):
+        read: Any = ast.parse(term.quantity, mode='eval').body
         index = 0
-        if isinstance(left, ast.Subscript):
-            at = _number(left.slice)
-            if at is None:
-                continue
-            left, index = left.value, int(at)
-        sign = SIGNS.get(type(node.ops[0]))
-        if isinstance(left, ast.Name) and _is_number(threshold) and sign:
-            found.append(Comparison(left.id, index, sign, threshold))
+        if isinstance(read, ast.Subscript):
+            read, index = read.value, _constant(read.slice)
+        if isinstance(read, ast.Name) and type(index) is int and term.sign \
+                and type(term.threshold) in (int, float):
+            found.append(Threshold(read.id, index, term.sign, term.threshold))
     return found
 
 
@@ -115,15 +110,6 @@ def _constant(node: ast.expr) -> Any:
     except DocumentError:
         return None
     return value if type(value) in (int, float, bool, str) else None
-
-
-def _number(node: ast.expr) -> float | None:
-    value = _constant(node)
-    return value if _is_number(value) else None
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
 
 
 class Quantity(NamedTuple):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .comparisons import Comparison, comparisons
+from .comparisons import Threshold, thresholds
 from .looks import bar_style, LOOKS, NOT_MET, state_look
 from ..journal.row import Row
 
@@ -88,7 +88,7 @@ def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
             'Pictures need matplotlib; install it with: pip install matplotlib') from error
 
     past = history(rows)
-    shown = [each for each in comparisons(past.evidence.get('expression', 'True'))
+    shown = [each for each in thresholds(past.evidence.get('expression', 'True'))
              if each.fact in samples][:4]
     actions = list(dict.fromkeys(bar.action for bar in past.bars))
     heights = [0.9 + 0.32 * len(actions), *([1.05] * len(shown))]
@@ -96,8 +96,8 @@ def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     _draw_actions(axes[0], past, actions)
     attempts = [bar for bar in past.bars if bar.action == past.refuted]
-    for place, comparison in zip(axes[1:], shown):
-        _draw_fact(place, comparison, samples[comparison.fact], past, attempts)
+    for place, limit in zip(axes[1:], shown):
+        _draw_fact(place, limit, samples[limit.fact], past, attempts)
     if shown:
         axes[1].set_title(f'{past.refuted}: what the sensors said', loc='left', fontsize=10)
     axes[-1].set_xlabel('s')
@@ -128,23 +128,23 @@ def _draw_actions(axes: Any, past: History, actions: list[str]) -> None:
     axes.spines[['top', 'right']].set_visible(False)
 
 
-def _draw_fact(axes: Any, comparison: Comparison, samples: Sequence[tuple[float, Sequence[float]]],
+def _draw_fact(axes: Any, limit: Threshold, samples: Sequence[tuple[float, Sequence[float]]],
                past: History, attempts: list[Bar]) -> None:
     start = min(bar.start for bar in attempts) - 0.5
     end = max(bar.end for bar in attempts) + 0.5
-    chosen = [(time, numbers[comparison.index]) for time, numbers in samples
-              if start <= time <= end and len(numbers) > comparison.index]
+    chosen = [(time, numbers[limit.index]) for time, numbers in samples
+              if start <= time <= end and len(numbers) > limit.index]
     axes.plot([time for time, _ in chosen], [value for _, value in chosen], color='#22262d',
               linewidth=1.3)
-    axes.axhline(comparison.threshold, color=NOT_MET[0], linestyle='--', linewidth=1)
+    axes.axhline(limit.value, color=NOT_MET[0], linestyle='--', linewidth=1)
     for bar in attempts:
         if bar.state == 'sensor_confirm':
             axes.axvspan(bar.start, bar.end, color=LOOKS['sensor_confirm'].light, alpha=0.3,
                          linewidth=0)
     units = {each['name']: each['unit'] for each in past.evidence.get('facts', ())}
-    axes.set_ylabel(units.get(comparison.fact, ''), fontsize=9)
+    axes.set_ylabel(units.get(limit.fact, ''), fontsize=9)
     axes.set_xlim(start, end)
     axes.margins(y=0.2)
-    axes.text(0.005, 0.95, comparison.label, transform=axes.transAxes, va='top', fontsize=9,
+    axes.text(0.005, 0.95, limit.label, transform=axes.transAxes, va='top', fontsize=9,
               color=NOT_MET[0], bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 1.5})
     axes.spines[['top', 'right']].set_visible(False)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .comparisons import comparisons, quantity, UNREADABLE
+from .comparisons import quantity, thresholds
 from .looks import MET, NOT_MET
 from .pictures import STYLE, svg_of
 from ..lifecycle.text_format import printable
@@ -151,11 +151,8 @@ def _component(fact: str) -> tuple[str, int]:
 def _thresholds(expression: str) -> dict[str, list[float]]:
     """Return the constants with which facts, or their components, are compared."""
     found: dict[str, list[float]] = {}
-    try:
-        for each in comparisons(expression):
-            found.setdefault(f'{each.fact}[{each.index}]', []).append(each.threshold)
-            if not each.index:
-                found.setdefault(each.fact, []).append(each.threshold)
-    except UNREADABLE:
-        return {}
+    for each in thresholds(expression):
+        found.setdefault(f'{each.fact}[{each.index}]', []).append(each.value)
+        if not each.index:
+            found.setdefault(each.fact, []).append(each.value)
     return found

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .fact_state import Source
-from .health import Comparison
+from .health import ValueCheck
 from ..expressions.expression import Expression
 
 
-class Agreement(Comparison):
+class Agreement(ValueCheck):
     """
     Fails when two facts differ by more than `within` for `lasting` s; it is a check of both.
 

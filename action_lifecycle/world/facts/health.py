@@ -202,7 +202,7 @@ class Rate(Check):
         return found
 
 
-class Comparison(Check):
+class ValueCheck(Check):
     """A check of the values of facts, not of samples."""
 
     def compare(self, now: float) -> None:
@@ -215,7 +215,7 @@ class Comparison(Check):
         self.settle(now)
 
 
-class Range(Comparison):
+class Range(ValueCheck):
     """Fails when the value of a fact, or an element of it, is out of its bounds."""
 
     def __init__(self, recover: float, source: Source, bounds: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.journal.journal import JournalReader
 from action_lifecycle.report.looks import LOOKS
-from action_lifecycle.report.timeline import Bar, Comparison, comparisons, draw, history
+from action_lifecycle.report.timeline import Bar, draw, history, Threshold, thresholds
 import numpy as np
 import pytest
 
@@ -65,19 +65,20 @@ def test_another_flow_can_be_chosen(journal: Path) -> None:
 
 
 @pytest.mark.parametrize(('expression', 'expected'), [
-    ('gap > 0.02', [Comparison('gap', 0, '>', 0.02)]),
+    ('gap > 0.02', [Threshold('gap', 0, '>', 0.02)]),
     ('tool[2] >= 0.2 - 0.02 and not x < -1', [
-        Comparison('tool', 2, '>=', 0.18), Comparison('x', 0, '<', -1.0)]),
-    ('norm(tool[:2]) < 0.01 or a < b or 1 < a < 2 or present or name == "cup"', []),
+        Threshold('tool', 2, '>=', 0.18), Threshold('x', 0, '<', -1.0)]),
+    ('norm(tool[:2]) < 0.01 or a < b or present or name == "cup"', []),
+    ('1 < a < 2', [Threshold('a', 0, '>', 1.0), Threshold('a', 0, '<', 2.0)]),
     ('gap > 1 / 0', []),
 ])
-def test_comparisons_of_facts_with_constants_are_found(
-        expression: str, expected: list[Comparison]) -> None:
-    found = comparisons(expression)
+def test_thresholds_of_facts_are_found(
+        expression: str, expected: list[Threshold]) -> None:
+    found = thresholds(expression)
     assert [(each.fact, each.index, each.sign) for each in found] == [
         (each.fact, each.index, each.sign) for each in expected]
-    assert [each.threshold for each in found] == pytest.approx(
-        [each.threshold for each in expected])
+    assert [each.value for each in found] == pytest.approx(
+        [each.value for each in expected])
 
 
 @pytest.mark.parametrize('samples', [
