@@ -15,17 +15,25 @@ MAX_SEQ = 2 ** 63 - 1
 
 
 class View(NamedTuple):
-    """A page; `key`: the key on the keyboard that leads there."""
+    """
+    A page; its content is in `pages/views.py`.
+
+    `key`: the key on the keyboard that leads there; `of_flow`: whether it shows one flow, at a
+    moment and with the panel of an action, or the whole robot.
+    """
 
     path: str
     label: str
     icon: str
     key: str
     about: str
+    of_flow: bool = False
 
 
-FLOW = View('/', 'Flow', 'account_tree', 'f', 'the actions of a flow as a graph')
-TIMELINE = View('/timeline', 'Timeline', 'view_timeline', 't', 'when each action did what')
+FLOW = View('/', 'Flow', 'account_tree', 'f', 'the actions of a flow as a graph',
+            of_flow=True)
+TIMELINE = View('/timeline', 'Timeline', 'view_timeline', 't', 'when each action did what',
+                of_flow=True)
 NOW = View('/now', 'Now', 'sensors', 'n', 'safety, questions, facts, cameras')
 RUNS = View('/runs', 'Runs', 'insights', 'r', 'all runs, and how well they did')
 VIEWS = (FLOW, TIMELINE, NOW, RUNS)

@@ -26,7 +26,7 @@ from .views import show_view
 from ..access import Access
 from ..moment import Moment
 from ..pick import Pick
-from ..place import FLOW, NOW, Place, RUNS, TIMELINE, View, VIEWS
+from ..place import FLOW, Place, RUNS, View, VIEWS
 from ..record.shown import FlowHead
 from ..robots import Heard, Robot, ROWS
 from ...lifecycle.text_format import printable
@@ -89,9 +89,9 @@ class Shell:
                 nav.props['aria-label'] = 'Views'
                 for view in VIEWS:
                     self._links[view] = _tab(view, view is self._view)
-            if self._view in (FLOW, TIMELINE):
+            if self._view.of_flow:
                 self._orders = FlowOrders(self._robot)
-        self._notices = Notices(self._moment, follows=self._view in (FLOW, TIMELINE))
+        self._notices = Notices(self._moment, follows=self._view.of_flow)
         if self._robot.orders is not None and orders.why_not and self._view is not RUNS:
             self._notices.read_only(orders.why_not, can_sign_in=self._access.has_token)
         if self._unknown:
@@ -101,7 +101,7 @@ class Shell:
             with ui.element('main').classes('shell-content') as self._content:
                 self._content.props.update({'id': 'content', 'tabindex': '-1'})
                 ui.spinner(size='lg').classes('shell-wait')
-            if self._view in (FLOW, TIMELINE):
+            if self._view.of_flow:
                 self._side = SidePanel(self._robot, self._moment, self._pick)
         self._set_links()
         listen_while_shown(self._robot, self._content, self._heard)
@@ -114,7 +114,7 @@ class Shell:
         ui.navigate.to(Place(name).url(self._view))
 
     def _go_flow(self, flow_id: str) -> None:
-        view = self._view if self._view not in (NOW, RUNS) else FLOW
+        view = self._view if self._view.of_flow else FLOW
         ui.navigate.to(Place(self._place.robot, flow_id).url(view))
 
     def _heard(self, heard: Heard) -> None:
@@ -168,7 +168,7 @@ class Shell:
         if not self._flow or not self._place.flow and self._moment.live and not self._pick.path:
             self._flow = self._heads[0].flow_id if self._heads else ''
         self._update()
-        wanted = '' if self._view in (NOW, RUNS) else self._flow  # those are of the whole robot
+        wanted = self._flow if self._view.of_flow else ''
         if self._shown != wanted:
             self._shown = wanted
             if self._orders is not None:

@@ -16,20 +16,18 @@ from .runs_page import runs_page
 from .timeline_page import timeline_page
 from ..moment import Moment
 from ..pick import Pick
-from ..place import FLOW, NOW, TIMELINE, View
+from ..place import FLOW, NOW, RUNS, TIMELINE, View
 from ..robots import Robot
+
+_OF_FLOW = {FLOW: flow_page, TIMELINE: timeline_page}
+_OF_ROBOT = {NOW: lambda robot: now_page(robot, page_orders()), RUNS: runs_page}
 
 
 def show_view(view: View, robot: Robot, flow_id: str, moment: Moment, pick: Pick) -> Any:
     """Make the content of a view in the current container; returns an awaitable or None."""
-    if view == NOW:
-        return now_page(robot, page_orders())
-    if view in (FLOW, TIMELINE):
-        if not flow_id:
-            return _nothing_yet(robot)
-        page = flow_page if view == FLOW else timeline_page
-        return page(robot, flow_id, moment, pick)
-    return runs_page(robot)
+    if not view.of_flow:
+        return _OF_ROBOT[view](robot)
+    return _OF_FLOW[view](robot, flow_id, moment, pick) if flow_id else _nothing_yet(robot)
 
 
 def _nothing_yet(robot: Robot) -> None:
