@@ -11,6 +11,7 @@ from pathlib import Path
 import sys
 import time
 from typing import Any
+from urllib.parse import quote
 
 from .browser_rig import Pages, Viewer
 
@@ -61,7 +62,7 @@ class Double:
         address = f'{self.viewer.address}/{view}'
         if not actor:
             return pages.open(address, **options)
-        page = pages.open(f'{self.viewer.address}/sign-in?next=/{view}', **options)
+        page = pages.open(f'{self.viewer.address}/sign-in?next={quote(f"/{view}")}', **options)
         page.fill('input[name=token]', TOKEN)
         page.fill('input[name=actor]', actor)
         page.keyboard.press('Enter')

@@ -29,6 +29,7 @@ look:
 WAITS = ('wait: {confirm: {condition: level > LEVEL, within: 300.0}}\n'
          'then: {after: wait, confirm: level > 0.0}\n'
          'last: {after: then, confirm: level > 0.0}')
+FAILS = 'fails: {confirm: {condition: level > 1000.0, within: 0.2}}'
 
 
 @pytest.fixture(scope='module')
@@ -75,12 +76,43 @@ def test_a_flow_is_paused_resumed_skipped_and_canceled_by_clicks(
     done = handle.get_result_async()
     live.until(done.done, 20.0, 'the flow ends')
     live.until_look(page, 'wait', 'Canceled')
-    people = {row.actor for row in live.rows('steered') if row.event in (
-        'cancel', 'skip', 'paused', 'resumed')}
-    assert people <= {'ben', ''}
-    for event in ('paused', 'resumed'):
+    for event in ('paused', 'resumed', 'skipped', 'cancel_flow'):
         assert live.until_row(lambda row, event=event: row.flow_id == 'steered'
                               and row.event == event, event).actor == 'ben'
+    changes = {(row.action_id, row.event): row.actor for row in live.rows('steered')}
+    assert (changes['then', 'terminate'], changes['wait', 'fail']) == ('ben', 'ben')
+
+
+@pytest.mark.long
+def test_actions_are_stopped_at_breakpoints_and_retried_by_clicks(
+    live: LiveRig, pages: Pages
+) -> None:
+    page, handle = live.begin(
+        pages, '/?pick=then', 'ida', 'broken', f'{waits(500.0)}\n{FAILS}')
+    live.until_look(page, 'fails', 'Failed')
+    bar, panel = '.shell-orders [data-order={}]', '.shell-side [data-order={}]'
+
+    def until_note(event: str, **data: object) -> None:
+        row = live.until_row(lambda row: row.flow_id == 'broken' and row.event == event, event)
+        assert row.actor == 'ida'
+        assert {name: row.data[name] for name in data} == data
+
+    live.click(page, panel.format('breakpoint'))
+    until_note('breakpoint_set', action='then')
+    live.click(page, panel.format('clear_breakpoint'))
+    until_note('breakpoint_cleared', action='then')
+    page.locator('g.box[data-path="fails"]').click()
+    live.until_text(page, '.action-name', 'fails')
+    live.click(page, panel.format('retry'))
+    until_note('retried', action='fails')
+    live.until_row(lambda row: row.flow_id == 'broken' and row.action_id == 'fails'
+                   and row.attempt == 2, 'the next attempt')
+    live.click(page, bar.format('hold'))
+    until_note('paused', hold=True)
+    live.click(page, bar.format('cancel'))
+    live.click(page, '[data-confirm]')
+    done = handle.get_result_async()
+    live.until(done.done, 20.0, 'the flow ends')
 
 
 def test_a_reload_keeps_the_place_and_browsers_agree(live: LiveRig, pages: Pages) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .browser_rig import Pages
-from .test_now_page import Cell, question
+from .test_now_page import Cell, FLOW, question
 
 pytest.importorskip('playwright')
 from playwright.sync_api import expect  # noqa: E402, I100
@@ -68,6 +68,38 @@ def test_a_click_says_what_the_browser_showed(cell: Cell, pages: Pages) -> None:
         box.dataset.seen = Number(box.dataset.seen) - 1; }""")
     flow.locator('[data-order=hold]').click()
     assert cell.double.orders(1)[0][-1] == seen - 1
+
+
+def test_the_panel_gives_each_order_to_its_action(cell: Cell, pages: Pages) -> None:
+    """Breakpoint, resume and clear to an action that waits, retry to one that has failed."""
+    control, number = cell.process.orchestrator.control, 0
+    page = cell.double.open(pages, '?flow=pick-1&pick=place', actor='ann')
+    panel = page.locator('.shell-side')
+
+    def give(order: str, *sent: Any) -> None:
+        nonlocal number
+        number += 1
+        expect(panel.locator(f'[data-order={order}]')).to_have_attribute('aria-disabled', 'false')
+        panel.get_by_label('Reason').fill(f'why {order}')
+        seen = int(panel.locator('.controls').get_attribute('data-seen'))
+        panel.locator(f'[data-order={order}]').click()
+        assert cell.double.orders(number)[-1] == [*sent, 'ann', f'why {order}', seen]
+        expect(panel.get_by_label('Reason')).to_have_value('')
+
+    give('breakpoint', 'breakpoint', 'pick-1', 'place', False, False)
+    control.set_breakpoint('pick-1', 'place', 'ann')
+    give('clear_breakpoint', 'breakpoint', 'pick-1', 'place', False, True)
+    cell.robot.motions[-1].end()
+    cell.clock.run(5.0)
+    give('resume', 'resume', 'pick-1', 'place', False, False)
+    cell.robot.verdicts['pick', 'confirm'] = ['refuted']
+    cell.process.submit(FLOW, 'pick-2')
+    cell.clock.run(1.0)
+    control.pause('pick-2', 'ben')  # so that it is open when its action has failed
+    cell.robot.motions[-1].end()
+    cell.clock.run(5.0)
+    page.goto(f'{cell.double.viewer.address}/?flow=pick-2&pick=pick')
+    give('retry', 'retry', 'pick-2', 'pick', False, False)
 
 
 def test_a_question_before_a_dangerous_order_is_safe_to_leave(cell: Cell, pages: Pages) -> None:

@@ -17,6 +17,7 @@ VERIFYING = 'status_verification_requested'
 LOOK = 'look: {confirm: {condition: level > 0.0, within: 5.0}}'
 WAITS = ('wait: {confirm: {condition: level > 100.0, within: 300.0}}\n'
          'then: {after: wait, confirm: level > 0.0}')
+FAILS = 'fails: {confirm: {condition: level > 100.0, within: 0.2}}'
 ASKS = """\
 look:
   confirm: {condition: level > 100.0, within: 0.3}
@@ -114,6 +115,25 @@ def test_orders_are_journaled_with_who_gave_them(fleet: Fleet, viewer: Viewer) -
         (), viewer.robots['two'].now.safety, actor='dora', reason='looked'))
     assert cleared.ok, cleared
     assert fleet.until_row('two', kind='clear_stop').actor == 'dora'
+
+
+def test_a_hold_and_a_retry_are_journaled_with_who_gave_them(
+    fleet: Fleet, viewer: Viewer
+) -> None:
+    orders = viewer.robots['two'].orders
+    fleet.send('two', 'held', f'{WAITS}\n{FAILS}')
+    fleet.until_row('two', flow_id='held', action_id='fails', to_state='terminated')
+    assert viewer.do(orders.control('pause', 'held', actor='eve', reason='leave it')).ok
+    assert fleet.until_row('two', flow_id='held', event='paused').data['hold'] is False
+    assert viewer.do(orders.control('pause', 'held', hold=True, actor='ann', reason='wet')).ok
+    row = fleet.until_row('two', flow_id='held', event='paused', actor='ann')
+    assert (row.data['hold'], row.cause) == (True, 'wet')
+    late = viewer.do(orders.control('retry', 'held', 'fails', actor='bob', seen=1))
+    assert not late.ok and 'it has changed after what you saw' in late.text
+    assert viewer.do(orders.control('retry', 'held', 'fails', actor='bob', reason='dry')).ok
+    row = fleet.until_row('two', flow_id='held', event='retried')
+    assert (row.actor, row.cause, row.data['action']) == ('bob', 'dry', 'fails')
+    assert viewer.do(orders.cancel('held', actor='cleo')).ok
 
 
 def test_an_order_that_is_not_valid_is_not_sent(viewer: Viewer) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 import time
 from typing import Any
@@ -14,6 +15,7 @@ import uuid
 
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.nodes.web import images, orders
+from action_lifecycle.nodes.web.names import ANSWERING
 from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle.viewer.robots import MotionNow
 from action_lifecycle_msgs.action import ExecuteMotion
@@ -23,9 +25,11 @@ from action_lifecycle_msgs.msg import (
     ActionStatus,
     ActionStatusArray,
     ErrorCode,
+    OperatorRequest,
+    OperatorRequestArray,
     SafetyState,
 )
-from action_lifecycle_msgs.srv import ControlFlow
+from action_lifecycle_msgs.srv import ControlFlow, Respond
 from geometry_msgs.msg import TransformStamped
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
@@ -43,20 +47,28 @@ NAMESPACE = '/three'
 
 
 class Robot(ProcessRig):
-    """Answers for the action node of a robot, as it is told to."""
+    """Answers for the nodes of a robot that take orders, as it is told to."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, redis=False)
         self.orders: list[Any] = []
         self.unanswered: list[Future] = []
         self.answers = True
-        self.node.create_service(
-            GetState, f'{NAMESPACE}/action_lifecycle/get_state', self._state)
+        self.answered: list[tuple[str, Respond.Request]] = []
+        for name in ANSWERING:
+            self.node.create_service(GetState, f'{NAMESPACE}/{name}/get_state', self._state)
+            self.node.create_service(
+                Respond, f'{NAMESPACE}/{name}/respond', partial(self._answer, name))
         self.node.create_service(
             ControlFlow, f'{NAMESPACE}/action_lifecycle/control_flow', self._order)
 
     def _state(self, request: Any, response: Any) -> Any:
         response.current_state.id = State.PRIMARY_STATE_ACTIVE
+        return response
+
+    def _answer(self, node: str, request: Any, response: Any) -> Any:
+        self.answered.append((node, request))
+        response.accepted = True
         return response
 
     async def _order(self, request: Any, response: Any) -> Any:
@@ -103,6 +115,33 @@ def test_an_order_whose_answer_is_lost_is_not_repeated(
     assert not answer.ok and 'not known whether the order was taken' in answer.text
     robot.until(lambda: robot.orders, 1.0, 'an order')
     assert [order.verb for order in robot.orders] == ['pause', 'skip']
+
+
+def test_an_answer_goes_to_the_node_that_asked(robot: Robot, viewer: Viewer) -> None:
+    """Also if the questions of several nodes have the same id."""
+    now = viewer.robots['three']
+    topics = {name: robot.publisher(OperatorRequestArray, f'{name}/operator_requests', state_qos())
+              for name in ANSWERING}
+    for name, topic in topics.items():
+        viewer.until_node('three', name, 'active')
+        topic.publish(OperatorRequestArray(requests=[
+            OperatorRequest(id='q1', kind='authorize', question=f'May {name}?')]))
+    robot.until(lambda: len(now.now.questions) == len(ANSWERING), 10.0, 'the questions')
+    for question in now.now.questions:
+        assert question.question == f'May {question.node}?'
+        assert viewer.do(now.orders.respond(
+            question, f'yes, {question.node}', actor='ann', comment='seen')).ok
+    assert {question.node for question in now.now.questions} == set(ANSWERING)
+    assert [(node, request.id, request.answer, request.actor, request.comment)
+            for node, request in robot.answered] == [
+        (question.node, 'q1', f'yes, {question.node}', 'ann', 'seen')
+        for question in now.now.questions]
+    topics['agent'].publish(OperatorRequestArray())
+    robot.until(lambda: {question.node for question in now.now.questions}
+                == {*ANSWERING} - {'agent'}, 10.0, 'the question of the agent has ended')
+    unknown = now.now.questions[0]._replace(node='nobody')
+    answer = viewer.do(now.orders.respond(unknown, 'yes', actor='ann'))
+    assert answer == (False, "there is no node 'nobody' that takes answers")
 
 
 def test_a_burst_of_changes_causes_few_looks_at_the_journal(
