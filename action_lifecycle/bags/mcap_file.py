@@ -6,6 +6,8 @@ Reads MCAP files, also without an index, damaged, or cut off at the end by a cra
 
 The records are found by their headers, not by the index at the end of the file, so that all files
 are read in the same way. Only the chunks that have messages of the wanted channels are unpacked.
+What has no check sum (headers, times of chunks, definitions) is compared with the summary at the end
+of the file, which repeats it.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ _RECORD = struct.Struct('<BQ')  # opcode, length
 _MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
 _CHUNK = struct.Struct('<QQQII')  # first and last log time, size, CRC, length of the compression
 _HEADER, _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE_RECORD, _CHUNK_RECORD, _INDEX = range(1, 8)
+_CHUNK_INDEX, _STATISTICS, _DATA_END = 8, 11, 15
 _DEFINITION_LIMIT = 4 << 20
 _LAST = 2 ** 63 - 1
 
@@ -69,13 +72,18 @@ class McapFile(StorageFile):
         self._times: dict[int, dict[int, tuple[int, int]]] = {}
         self._went_back = False
         self._waiting: list[Any] = []  # channels whose schema has not been found
+        self._declared: dict[int, Any] = {}  # channels, as first declared
+        self._summary: list[Any] | None = None  # records of the summary; None before it begins
         try:
             self._file: BinaryIO = path.open('rb')
             self._size = path.stat().st_size
             if self._file.read(len(MAGIC)) != MAGIC:
                 raise BagError(f'{path}: not an MCAP file (its first 8 bytes are others)')
             self._scan()
+            self._compare_with_summary()
             self._look_into_chunks()
+            for record in self._summary or ():
+                self._define(record)
         except OSError as error:
             raise BagError(f'{path}: {error.strerror or error}') from error
         for channel in self._waiting:
@@ -171,24 +179,39 @@ class McapFile(StorageFile):
             block = self._blocks[-1]
             block.channels = (block.channels or set()) | {
                 struct.unpack('<H', self._file.read(2))[0]}
-        elif opcode in (_HEADER, _SCHEMA, _CHANNEL):
+        elif opcode == _DATA_END:
+            self._summary = []
+        elif opcode in (_HEADER, _SCHEMA, _CHANNEL) or (
+                self._summary is not None and opcode in (_CHUNK_INDEX, _STATISTICS)):
             if length > _DEFINITION_LIMIT:
                 raise ValueError(f'{length} bytes, at most {_DEFINITION_LIMIT} are expected')
-            self._define(opcode, self._file.read(length))
+            record = self._parsed(opcode, self._file.read(length))
+            if self._summary is None:
+                self._define(record)
+            else:
+                self._summary.append(record)
 
-    def _define(self, opcode: int, data: bytes) -> None:
-        """Process a header, a schema or a channel."""
-        stream = self._stream_of(io.BytesIO(data))
-        if opcode == _HEADER:
-            self._ours = self._records.Header.read(stream).library.startswith(OUR_LIBRARY)
-        elif opcode == _SCHEMA:
-            schema = self._records.Schema.read(stream)
-            self._schemas.setdefault(schema.id, schema)
+    def _parsed(self, opcode: int, data: bytes) -> Any:
+        records = self._records
+        kinds = {_HEADER: records.Header, _SCHEMA: records.Schema, _CHANNEL: records.Channel,
+                 _CHUNK_INDEX: records.ChunkIndex, _STATISTICS: records.Statistics}
+        return kinds[opcode].read(self._stream_of(io.BytesIO(data)))
+
+    def _define(self, record: Any) -> None:
+        """Process a header, a schema or a channel; of several definitions, the first counts."""
+        if isinstance(record, self._records.Header):
+            self._ours = record.library.startswith(OUR_LIBRARY)
+        elif isinstance(record, self._records.Schema):
+            if self._schemas.setdefault(record.id, record) != record:
+                self._doubt(f'it has two definitions of schema {record.id}')
             waiting, self._waiting = self._waiting, []
             for channel in waiting:
                 self._add(channel)
-        else:
-            self._add(self._records.Channel.read(stream))
+        elif isinstance(record, self._records.Channel):
+            if self._declared.setdefault(record.id, record) != record:
+                self._doubt(f'it has two definitions of channel {record.id}')
+            else:
+                self._add(record)
 
     def _add(self, channel: Any) -> None:
         schema = self._schemas.get(channel.schema_id)
@@ -204,6 +227,33 @@ class McapFile(StorageFile):
             else Definition(), channel.message_encoding,
             is_latched(channel.metadata.get('offered_qos_profiles', '')), self._ours)
 
+    def _compare_with_summary(self) -> None:
+        """Note chunks and messages that are not where the summary has them."""
+        summary, chunks = self._summary or (), {
+            block.offset: block for block in self._blocks if block.chunk}
+        indexes = [entry for entry in summary if isinstance(entry, self._records.ChunkIndex)]
+        missing: list[tuple[int, int]] = []
+        for index in indexes:
+            block = chunks.get(index.chunk_start_offset + _RECORD.size)
+            times = index.message_start_time, index.message_end_time
+            if block is None:
+                missing.append(times)
+                continue
+            if times != (block.start, block.end):
+                block.start, block.end = min(block.start, times[0]), max(block.end, times[1])
+                self._damaged(block, 'its times are not those in the summary')
+            if block.channels is not None:
+                block.channels |= index.message_index_offsets.keys()
+        if missing:
+            self._doubt(f'{len(missing)} of the {len(indexes)} chunks in its summary are missing',
+                        min(start for start, _ in missing), max(end for _, end in missing))
+        for entry in summary:
+            if isinstance(entry, self._records.Statistics) and not indexes:
+                what, found, expected = ('chunks', len(chunks), entry.chunk_count) \
+                    if entry.chunk_count else ('messages', len(self._blocks), entry.message_count)
+                if found != expected:
+                    self._doubt(f'it has {found} {what}, and {expected} by its summary')
+
     def _look_into_chunks(self) -> None:
         """Unpack the chunks whose channels are not all known."""
         for block in list(self._blocks):
@@ -217,9 +267,15 @@ class McapFile(StorageFile):
 
     def _messages_in(self, block: _Block) -> Iterator[RawMessage]:
         if block.chunk:
+            first, last = block.start, block.end
             for opcode, data in self._records_in(block):
                 if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
-                    yield _message(data)
+                    message = _message(data)
+                    first, last = min(first, message.log_time), max(last, message.log_time)
+                    yield message
+            if (first, last) != (block.start, block.end):
+                block.start, block.end = first, last
+                self._damaged(block, 'it has messages of other times')
         elif block.length >= _MESSAGE.size:
             self._file.seek(block.offset)
             yield _message(self._file.read(block.length))
@@ -242,7 +298,7 @@ class McapFile(StorageFile):
             offset += length
             if opcode in (_SCHEMA, _CHANNEL):
                 try:
-                    self._define(opcode, content)
+                    self._define(self._parsed(opcode, content))
                 except (struct.error, ValueError, self._end_of_file()):
                     whole = False
             else:
@@ -272,6 +328,12 @@ class McapFile(StorageFile):
         if note not in self.notes:
             self.notes.append(note)
             self.gaps.append(Gap(block.start, max(block.start, block.end)))
+
+    def _doubt(self, why: str, start: int = 0, end: int = _LAST) -> None:
+        note = f'{self._path}: damaged: {why}'
+        if note not in self.notes:
+            self.notes.append(note)
+            self.gaps.append(Gap(start, end))
 
     def _cut(self, offset: int, why: str) -> None:
         self.notes.append(f'{self._path}: cut off or damaged at byte {offset} of {self._size}: '

@@ -44,7 +44,11 @@ class SqliteFile(StorageFile):
         except sqlite3.Error as error:
             self.notes.append(f'{self._path}: damaged: {error}')
             return None
-        return None if first is None else (int(first), int(last))
+        if not isinstance(first, int) or not isinstance(last, int):
+            if first is not None:
+                self.notes.append(f'{self._path}: damaged: a message at {first!r} or {last!r}')
+            return None
+        return first, last
 
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""

@@ -38,7 +38,8 @@ def safety_data(state: SafetyState) -> dict[str, Any]:
     """Return a SafetyState as plain data."""
     return {'state': SAFETY.get(state.state, str(state.state)), 'since': _time(state.stamp),
             'error_code': code_name(state.error_code), 'reason': state.reason,
-            'topic': state.topic, 'locked_resources': list(state.locked_resources)}
+            'topic': state.topic, 'locked_resources': list(state.locked_resources),
+            'cause': state.cause}
 
 
 def safety_line(data: dict[str, Any]) -> str:
@@ -48,6 +49,9 @@ def safety_line(data: dict[str, Any]) -> str:
         words += f": {printable(data['reason'])}"
     if data['locked_resources']:
         words += f"; locked: {', '.join(data['locked_resources'])}"
+    if data['state'] == 'STOPPED':
+        words += f"; can't be cleared now: {printable(data['cause'])}" if data['cause'] else \
+            '; check the robot, then: action_lifecycle clear-stop'
     return words
 
 

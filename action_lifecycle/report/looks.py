@@ -100,6 +100,7 @@ def _looks() -> Iterable[Look]:
             ('CONTINUE', 'running', 'play', _BLUE),
             ('FINISH', 'finished', 'check_disc', _GREEN),
             ('FAIL', 'failed', 'cross_octagon', _RED),
+            ('CANCELED', 'canceled', 'slash', _GREY),
             ('paused', 'paused', 'bars', _ORANGE)):
         css = 'look-' + (f'flow-{name.lower()}' if name.isupper() else name.replace('_', '-'))
         yield Look(name, label, _SYMBOLS[symbol], css, light, dark)
@@ -107,7 +108,7 @@ def _looks() -> Iterable[Look]:
 
 LOOKS: Mapping[str, Look] = {look.name: look for look in _looks()}
 """All looks by name: those of actions, then those of flows"""
-FLOW_LOOKS = 'START', 'CONTINUE', 'FINISH', 'FAIL', 'paused'
+FLOW_LOOKS = 'START', 'CONTINUE', 'FINISH', 'FAIL', 'CANCELED', 'paused'
 ACTION_LOOKS = tuple(name for name in LOOKS if name not in FLOW_LOOKS)
 ACTIVE = frozenset(('in_progress', 'executing_motion', 'sensor_confirm', 'verifying', 'pending',
                     'completed', 'error', 'fallback', 'recipe'))

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from .record.shown import FlowShown, Shown
+from .record.shown import FlowHead, FlowShown, Shown
+from .words import wait_text
+from ..flow.run.flow_run import HELD
 from ..report.looks import Look, LOOKS, state_look
 
 _CAN_BE_HELD = frozenset(('waiting', 'in_progress', 'error', 'fallback'))
@@ -14,13 +16,18 @@ _CAN_BE_HELD = frozenset(('waiting', 'in_progress', 'error', 'fallback'))
 def look_of(shown: Shown) -> Look:
     """Return the look of an action; it is blocked if it waits for resources or people."""
     look = state_look(shown.state, shown.outcome)
-    return LOOKS['blocked'] if shown.waits_for and look.name in _CAN_BE_HELD else look
+    waits = wait_text(shown.waits_for)
+    return LOOKS['blocked'] if waits and (
+        look.name in _CAN_BE_HELD or waits.startswith(HELD)) else look
 
 
-def flow_look(flow: FlowShown) -> Look:
+def flow_look(flow: FlowShown | FlowHead) -> Look:
     """Return the look of a flow."""
-    name = 'paused' if flow.paused and not flow.ended else flow.state
-    return LOOKS.get(name, LOOKS['START'])
+    if not flow.ended and flow.paused:
+        return LOOKS['paused']
+    if flow.state == 'FAIL' and flow.error_code == 'CANCELED':
+        return LOOKS['CANCELED']
+    return LOOKS.get(flow.state, LOOKS['START'])
 
 
 def style_sheet(dark: str = '.body--dark') -> str:

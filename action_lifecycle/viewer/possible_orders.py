@@ -11,6 +11,8 @@ decides; an order that it refuses changes nothing.
 from __future__ import annotations
 
 from .record.shown import FlowShown, Shown
+from .words import wait_text
+from ..flow.run.flow_run import HELD
 from ..lifecycle.states import ActionOutcome, ActionState
 
 PAUSE, HOLD, RESUME, CANCEL, SKIP, RETRY, BREAKPOINT, CLEAR_BREAKPOINT = (
@@ -19,7 +21,6 @@ PAUSE, HOLD, RESUME, CANCEL, SKIP, RETRY, BREAKPOINT, CLEAR_BREAKPOINT = (
 _SKIPPABLE = frozenset({
     ActionState.ASSIGNED.value, ActionState.ERROR.value, ActionState.FALLBACK_REQUESTED.value,
     ActionState.FALLBACK_RECEIVED.value, ActionState.PENDING.value})
-_STOPPED = ': stopped: the flow is held'
 _AT_BREAKPOINT = 'breakpoint, set by'
 
 
@@ -28,7 +29,7 @@ def flow_orders(flow: FlowShown) -> dict[str, str]:
     closed = _closed(flow)
     return {
         PAUSE: closed or ('it is paused already' if flow.paused else ''),
-        HOLD: closed,
+        HOLD: closed or ('it is held already' if flow.held else ''),
         RESUME: closed or ('' if flow.paused else 'it is not paused'),
         CANCEL: closed}
 
@@ -71,7 +72,7 @@ def _resume(begun: bool, at_breakpoint: bool, shown: Shown) -> str:
 
 
 def _skip(shown: Shown) -> str:
-    if shown.state in _SKIPPABLE or _STOPPED in shown.waits_for:
+    if shown.state in _SKIPPABLE or wait_text(shown.waits_for).startswith(HELD):
         return ''
     return 'it is at work; cancel it, or pause the flow with hold, first'
 

@@ -35,6 +35,7 @@ class SafetyNow(NamedTuple):
     locked: Sequence[str]
     since: float
     stamp: int = 0  #: `since` in ns, exactly; no other state has it
+    cause: str = ''  #: why the stop can't be cleared now, '' if it can
 
 
 class FactNow(NamedTuple):

@@ -171,8 +171,15 @@ def test_questions_are_answered_in_place(cell: Cell, pages: Pages) -> None:
 def test_a_stop_is_cleared_and_a_resource_unlocked_after_a_question(
     cell: Cell, pages: Pages
 ) -> None:
-    cell.double.now('safety', safety=['stopped', 'E_STOP', '', '', ['arm', 'lift'], 0.0, 7])
+    stopped = ['stopped', 'E_STOP', '', '', ['arm', 'lift'], 0.0, 7]
+    cell.double.now('safety', safety=[*stopped, 'it says stop'])
     page = cell.double.open(pages, 'now', actor='ann')
+    expect(page.locator('.safety-cause')).to_have_text('Now: it says stop')
+    clear = page.locator('[data-order=clear_stop]')
+    expect(clear).to_be_disabled()
+    cell.double.now('safety', safety=stopped)
+    expect(page.locator('.safety-cause')).to_contain_text('The cause has gone')
+    expect(clear).to_be_enabled()
     page.get_by_label('Unlock arm').click()
     expect(page.get_by_role('alertdialog')).to_contain_text('checked the robot')
     page.locator('[data-confirm]').click()

@@ -387,12 +387,13 @@ def test_estop_stops_motions_and_stays_until_somebody_clears_it(own: Rig, how: s
     assert (result.error_code, result.stopped, own.gripper.canceled) == (code, True, 1)
     own.until(lambda: own.safety[-1].state == SafetyState.STOPPED)
     assert (own.safety[-1].error_code, own.safety[-1].topic) == (code, '/estop')
-    for told in (result.error_msg, own.safety[-1].reason):
+    for told in (result.error_msg, own.safety[-1].reason, own.safety[-1].cause):
         assert "topic '/estop'" in told
-        assert 'latched: check the robot, then call clear_stop with' in told
+    assert 'latched: check the robot, then call clear_stop with' in result.error_msg
 
-    own.beating = True
-    own.spin(0.3)  # good again, and still latched
+    stamp, own.beating = own.safety[-1].stamp, True
+    own.until(lambda: not own.safety[-1].cause)  # good again, and still latched
+    assert (own.safety[-1].state, own.safety[-1].stamp) == (SafetyState.STOPPED, stamp)
     own.gripper.behaviour = 'succeed'
     assert own.execute(OPEN).error_code == code
     assert own.call(own.clear_client, ClearStop.Request()).error_code == ErrorCode.INVALID_REQUEST

@@ -382,13 +382,15 @@ def test_a_stop_is_shown_and_cleared_from_the_shell(system: System) -> None:
     press(True)
     system.until(lambda: state() == 'STOPPED', 30, 'the stop')
     shown = system.shell('safety')
-    assert shown.stdout.startswith('STOPPED: '), shown.stdout
+    assert shown.stdout.startswith('STOPPED: ') and 'cleared now' in shown.stdout, shown.stdout
     assert 'STOPPED: ' in system.shell('status').stdout
     refused = system.shell('clear-stop', '--actor', 'anna')
     assert refused.returncode == 2, refused.stdout
     wrong = system.shell('clear-stop', 'arn')
     assert wrong.returncode == 2 and "'arn' is not locked" in wrong.stderr
     press(False)
+    system.until(lambda: 'then: action_lifecycle clear-stop' in system.shell('safety').stdout, 30,
+                 'that it can be cleared')
     system.until(lambda: system.shell(
         'clear-stop', '--actor', 'anna', '--reason', 'seen').returncode == 0, 30, 'cleared')
     system.until(lambda: state() == 'READY', 30, 'ready again')

@@ -112,6 +112,9 @@ def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
                     sorted(times)[:1]))
     ended = [flow for flow in data['flows'] if flow['state'] in ('FINISH', 'FAIL')]
     running = [flow for flow in data['flows'] if flow not in ended]
+    if not data['flows']:
+        print(f"{'flows':<20} none")
+        return
     print_rows(('flow', 'name', 'state', 'done', 'running', 'failed', 'why'), (
         (flow['flow_id'], flow['name'], flow['constellation_state']
          + (f", paused by {flow['paused_by']}" if flow['paused'] else ''),

@@ -30,6 +30,9 @@ SHOWN = 200
 JOBS_STAGE, RECIPE_STAGE = 'scheduled_jobs_creation', 'flow_recipe_creation'
 """The stage while the actions run, and while the recipe of a verified run is written."""
 
+HELD = 'stopped: the flow is held'
+"""Begins what an action waits for that was stopped by a pause with `hold`."""
+
 
 class Ending(NamedTuple):
     """The order of an edit to end a flow; `verb`: finish or fail."""
@@ -242,7 +245,7 @@ class FlowRun:
         if held == 'stopping':
             return f'is being stopped: the flow is held {by}'
         if held == 'stopped':
-            return f'stopped: the flow is held {by}'
+            return f'{HELD} {by}'
         return f'the flow is paused {by}' if held else ''
 
     def schedule(self) -> None:

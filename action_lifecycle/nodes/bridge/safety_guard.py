@@ -57,6 +57,7 @@ class SafetyGuard:
         if self.status.state is Safety.STOPPED:
             self._log()
         self._stamp = Time()  #: of the state that was published last
+        self._cause = ''  #: that was published last
         self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
         self._alarm = Alarm(node, self._advance, ros_time=False)
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
@@ -112,10 +113,14 @@ class SafetyGuard:
         if 0 <= before - now < STANDSTILL:
             now = before + 1
         self._stamp = RosTime(nanoseconds=now).to_msg()
+        self._publish()
+
+    def _publish(self) -> None:
+        self._cause = self.monitor.cause(self._node.steady())
         self._publisher.publish(msg.SafetyState(
             stamp=self._stamp, state=int(self.status.state),
-            error_code=int(self.status.code), reason=self.status.message,
-            topic=self.status.topic))
+            error_code=int(self.status.code), reason=self.status.reason,
+            topic=self.status.topic, cause=self._cause))
 
     def health(self) -> Health:
         """Return the state for the diagnostics."""
@@ -171,6 +176,8 @@ class SafetyGuard:
     def _look_again(self) -> None:
         self._poll()
         self._set_alarm()
+        if self._node.active and self._cause != self.monitor.cause(self._node.steady()):
+            self._publish()
         self._looking = Timeout(self._node, POLL_PERIOD, self._look_again)
 
     def _set_alarm(self) -> None:

@@ -30,7 +30,7 @@ def safety_now(message: Any) -> SafetyNow:
     return SafetyNow(
         _SAFETY.get(message.state, 'not_ready'), code_name(message.error_code), message.reason,
         message.topic, tuple(message.locked_resources), to_seconds(message.stamp),
-        message.stamp.sec * 10**9 + message.stamp.nanosec)
+        message.stamp.sec * 10**9 + message.stamp.nanosec, message.cause)
 
 
 def facts_now(message: Any) -> tuple[FactNow, ...]:

@@ -121,7 +121,7 @@ class Live:
 
     def _show(self, nodes: Collection[str]) -> None:
         """Show what these nodes have told, unless they are gone."""
-        if ACTION_NODE in nodes:
+        if ACTION_NODE in nodes or BRIDGE in nodes:
             self._show_safety()
         if BRIDGE in nodes:
             self._show_facts()
@@ -136,8 +136,8 @@ class Live:
         return seen is None or seen.state != 'gone'
 
     def _show_safety(self) -> None:
-        shown = safety_now(self._safety) if self._safety is not None and self._is_there(
-            ACTION_NODE) else None
+        known = self._safety is not None and all(map(self._is_there, (ACTION_NODE, BRIDGE)))
+        shown = safety_now(self._safety) if known else None
         if shown != self._robot.now.safety:
             self._robot.change(SAFETY, safety=shown)
 

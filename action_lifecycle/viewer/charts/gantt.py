@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..record.shown import Bar, Node
 from ...lifecycle.text_format import printable
-from ...report.looks import ACTION_LOOKS, ENDED, Look, LOOKS, state_look
+from ...report.looks import ACTION_LOOKS, bar_style, ENDED, Look, LOOKS, state_look
 
 MAX_PIECES = 60_000
 """Maximum number of pieces of a chart; of more, the newest of each action are shown."""
@@ -25,7 +25,7 @@ LONGEST = 60
 """Maximum number of characters of the label of a row."""
 WAITS = {
     'resources': 'waits for resources', 'locked': 'waits for locked resources',
-    'paused': 'waits: paused', 'operator': 'waits for a person'}
+    'paused': 'waits: paused, or at a breakpoint', 'operator': 'waits for a person'}
 _STATES = [name for name in ACTION_LOOKS if name not in ENDED]
 
 
@@ -38,6 +38,7 @@ class PieceKind(NamedTuple):
     light: str
     dark: str
     symbol: str = ''
+    hatch: bool = False
 
 
 def _kinds() -> list[PieceKind]:
@@ -50,7 +51,8 @@ def _kinds() -> list[PieceKind]:
 
 
 def _kind(look: Look, shape: str) -> PieceKind:
-    return PieceKind(look.name, look.label, shape, look.light, look.dark, look.symbol)
+    return PieceKind(look.name, look.label, shape, look.light, look.dark, look.symbol,
+                     shape == 'state' and bool(bar_style(look)['hatch']))
 
 
 KINDS: Sequence[PieceKind] = _kinds()

@@ -224,10 +224,14 @@ export default {
       }
       const attempt = api.value(4);
       const text = (attempt > 1 ? `#${attempt} ` : "") + kind.label;
-      return { type: "rect", shape, style: { fill: colour },
-        ...(width > 6.2 * text.length + 8 ? { textConfig: { position: "inside" },
-          textContent: { style: { text, fill: isDark() ? "#10151b" : "#ffffff",
-            fontSize: 10.5 } } } : {}) };
+      // An empty text, as ECharts keeps that of the bar's last drawing if there is none.
+      const fits = width > 6.2 * text.length + 8;
+      return { type: "rect", shape, style: { fill: colour, ...(kind.hatch ? { decal: {
+        color: isDark() ? "rgba(0,0,0,0.35)" : "rgba(255,255,255,0.35)", dashArrayX: [1, 0],
+        dashArrayY: [2, 4], rotation: Math.PI / 4 } } : {}) },
+        textConfig: { position: "inside" },
+        textContent: { style: { text: fits ? text : "", fontSize: 10.5,
+          fill: isDark() ? "#10151b" : "#ffffff" } } };
     },
     // A symbol as a picture; `halo`: colour around it and in its holes.
     image(symbol, colour, halo = "none") {

@@ -15,7 +15,9 @@ from ..words import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 
-LONGEST_DETAIL = 27
+LONGEST_DETAIL = 29
+WARNING = ' ⚠'
+"""Marks actions of which an attempt failed."""
 
 
 class Cell(NamedTuple):
@@ -31,8 +33,12 @@ def action_cell(node: Node, own: Shown, inner: Counter[str] | None) -> Cell:
     """Return the cell of an action; `inner`: looks of the actions of its nested flow."""
     look = look_of(own)
     label = f'{node.path}, {look.label}'
+    if own.breakpoint:
+        label += ', breakpoint'
+    if own.attempt > 1 and own.failures:
+        label += f', attempt {own.attempt}, {own.failures} failed'
     if own.waits_for:
-        label += f', waits: {own.waits_for}'
+        label += f', waits: {wait_text(own.waits_for)}'
     return _cell(look, _detail(node, own, look), label, inner)
 
 
@@ -66,8 +72,8 @@ def group_look(looks: Mapping[str, int]) -> Look:
 
 
 def _detail(node: Node, own: Shown, look: Look) -> str:
-    if own.waits_for and look.name in ('blocked', 'pending'):
+    if own.waits_for and look.name not in ENDED:
         return wait_text(own.waits_for)
-    parts = [node.kind, look.label,
-             f'try {own.attempt}' if own.attempt > 1 else '']
+    parts = ['breakpoint' if own.breakpoint else node.kind, look.label,
+             f'try {own.attempt}{WARNING if own.failures else ""}' if own.attempt > 1 else '']
     return ' · '.join(filter(None, parts))

@@ -84,7 +84,7 @@ class FlowGraph(Element, component='flow_graph.js'):
     def choose(self, path: str) -> None:
         """Mark the box that shows an action as the picked one; '': none."""
         self._marked = path
-        if self._drawing is not None:
+        if self._drawing is not None and self._ready:
             self.run_method('mark', self._drawing.shown_in.get(path, ''))
 
     def reveal(self, path: str) -> None:

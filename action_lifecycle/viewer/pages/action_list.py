@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
+from ..graph.cells import WARNING
 from ..looks import look_of
 from ..record.shown import Node, Shown
 from ...lifecycle.text_format import printable
@@ -18,6 +19,7 @@ from ...report.looks import ACTION_LOOKS, LOOKS
 
 LONGEST = 300  #: characters of a cell
 _TIME = ("p => p.value ? new Date(p.value * 1000).toLocaleTimeString([], {hour12: false}) : ''")
+_TRY = f"p => p.value ? p.value + (p.data.failures ? '{WARNING}' : '') : ''"
 _ENTER = "p => { if (p.event.key === 'Enter') p.event.target.click(); }"
 
 
@@ -30,6 +32,7 @@ class ActionList:
         self._ready = False
         self._looks: frozenset[str] = frozenset()
         self._text = ''
+        self._chosen = ''
         self._grid = ui.aggrid({
             'columnDefs': [
                 {'headerName': 'Action', 'field': 'path', 'flex': 1, 'minWidth': 84,
@@ -43,7 +46,8 @@ class ActionList:
                  'cellClass': 'look-icon',
                  'cellClassRules': {LOOKS[name].css: f"x === '{name}'"
                                     for name in ACTION_LOOKS}},
-                {'headerName': 'Try', 'field': 'attempt', 'width': 46, 'maxWidth': 46},
+                {'headerName': 'Try', 'field': 'attempt', 'width': 58, 'maxWidth': 58,
+                 ':valueFormatter': _TRY, 'tooltipField': 'tries'},
                 {'headerName': 'Since', 'field': 'since', 'width': 78, 'maxWidth': 78,
                  ':valueFormatter': _TIME}],
             'defaultColDef': {'sortable': True, 'resizable': True, 'suppressMovable': True},
@@ -51,6 +55,8 @@ class ActionList:
             'rowHeight': 30, 'headerHeight': 30, 'tooltipShowDelay': 600, 'animateRows': False,
             'rowSelection': {'mode': 'singleRow', 'checkboxes': False,
                              'enableClickSelection': True},
+            # Tab leaves the list; arrow keys move in it.
+            ':tabToNextCell': '() => false', ':tabToNextHeader': '() => false',
             ':onCellKeyDown': _ENTER, 'overlayNoRowsTemplate': 'No actions',
         }).classes('action-list').props('role=region aria-label="List of actions"')
         self._grid.on('gridReady', self._send_all, args=[])
@@ -84,15 +90,20 @@ class ActionList:
             self._send_filter()
 
     def choose(self, path: str) -> None:
-        """Mark the row of an action."""
+        """Mark the row of an action; '': of none."""
+        self._chosen = path
         if self._ready and path in self._rows:
             self._grid.run_row_method(path, 'setSelected', True, True)
+        elif self._ready:
+            self._grid.run_grid_method('deselectAll')
 
     def _send_all(self) -> None:
         self._ready = True
         self._grid.run_grid_method('setGridOption', 'rowData', list(self._rows.values()))
         if self._looks or self._text:
             self._send_filter()
+        if self._chosen:
+            self.choose(self._chosen)
 
     def _send_filter(self) -> None:
         conditions = [{'filterType': 'text', 'type': 'equals', 'filter': name}
@@ -116,5 +127,6 @@ def _row(node: Node, now: Shown) -> dict[str, Any]:
     about = f'{node.path}: {node.description}' if node.description else node.path
     return {'path': node.path, 'about': printable(about, LONGEST), 'look': look.name,
             'state': look.label, 'rank': ACTION_LOOKS.index(look.name),
-            'attempt': now.attempt or None, 'since': now.since or None,
+            'attempt': now.attempt or None, 'failures': now.failures,
+            'tries': f'{now.failures} failed' if now.failures else '', 'since': now.since or None,
             'waits': printable(now.waits_for or look.label, LONGEST)}

@@ -18,9 +18,11 @@ from .panel_parts import clock, Fold, history_table, text_block, work_text
 from .styles import add_looks, add_style
 from ..looks import look_of
 from ..moment import Moment
+from ..place import NOW, Place
 from ..record.flow_record import FlowRecord
 from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
 from ..robots import Robot
+from ..words import wait_text
 from ...lifecycle.flow_ids import stored
 from ...lifecycle.text_format import printable
 from ...report.looks import LOOKS, state_look
@@ -72,6 +74,10 @@ class ActionPanel:
             self._about = ui.label('').classes('action-about')
             self._when = ui.label('').classes('action-when')
             self._waits = ui.label('').classes('action-waits').props('role=status')
+            with ui.element('div').classes('action-waits') as self._asked:
+                self._question = ui.label('').classes('foreign')
+                ui.link('Answer', Place(self._robot.name).url(NOW))
+            self._asked.set_visibility(False)
             if self._robot.orders is not None:
                 self._controls = Controls(
                     self._robot, page_orders(), self._flow_id, self._path,
@@ -135,8 +141,13 @@ class ActionPanel:
         if shown.since:
             told.append(f'since {clock(shown.since)}')
         self._when.set_text(' · '.join(filter(None, told)))
-        self._waits.set_text(f'Waits: {printable(shown.waits_for, LONGEST)}')
+        self._waits.set_text(f'Waits: {printable(wait_text(shown.waits_for), LONGEST)}')
         self._waits.set_visibility(bool(shown.waits_for))
+        question = next((one for one in self._robot.record.questions() if self._moment.live and (
+            one.flow_id, one.action_id) == stored(self._flow_id, self._path)), None)
+        self._question.set_text(f'A person is asked: {printable(question.question, LONGEST)}'
+                                if question else '')
+        self._asked.set_visibility(question is not None)
 
     def _show_tabs(self, attempts: list[AttemptShown]) -> None:
         """Show a button for each attempt, if there are several."""

@@ -56,9 +56,10 @@ class AttemptView:
 
 def _said(attempt: AttemptShown) -> None:
     with ui.element('div').classes('attempt-said'):
-        _voice('Controller said', attempt.controller_said,
-               _look(attempt.controller_said, 'succeeded'))
-        _voice('Sensors said', attempt.sensors_said, _look(attempt.sensors_said, 'confirmed'))
+        for title, said, good in (('Controller said', attempt.controller_said, 'succeeded'),
+                                  ('Sensors said', attempt.sensors_said, 'confirmed')):
+            if said or not attempt.ended:  # an action without a motion or `confirm` has none
+                _voice(title, said, _look(said, good))
     told = [f'began {clock(attempt.began)}' if attempt.began else '',
             f'took {duration(attempt.end - attempt.began)}' if attempt.end is not None
             else 'goes on', PATHS.get(attempt.path, attempt.path)]

@@ -84,7 +84,7 @@ class Controls:
             self._reason: ui.input | None = None
             if not dense:
                 self._reason = ui.input(placeholder='Reason (journaled)').props(
-                    'dense borderless maxlength=500 aria-label="Reason of the next order"'
+                    'dense outlined maxlength=500 aria-label="Reason of the next order"'
                 ).classes('controls-reason')
 
     def _add(self, key: str, button: _Button, dense: bool) -> None:

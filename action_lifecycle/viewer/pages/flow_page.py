@@ -13,12 +13,14 @@ from nicegui import ui
 from .action_list import ActionList
 from .flow_progress import FlowProgress, waiting
 from .followed_flow import FollowedFlow, Paths
+from .listening import listen_while_shown
 from .styles import add_looks, add_style
 from ..graph.drawing import Drawing
 from ..graph.flow_graph import FlowGraph
 from ..graph.grouping import LIMIT
 from ..looks import look_of
 from ..moment import Moment
+from ..pick import Pick
 from ..record.flow_record import FlowRecord
 from ..record.shown import STRUCTURE
 from ..robots import Robot
@@ -34,13 +36,13 @@ LONGEST = 500
 
 
 def flow_page(
-    robot: Robot, flow_id: str, moment: Moment, pick: Callable[[str], None]
+    robot: Robot, flow_id: str, moment: Moment, pick: Pick
 ) -> None:
     """
     Fill the present container with the page of a flow at a moment.
 
-    `pick` is called with the path of an action that somebody has chosen. The page follows robot
-    and moment until its elements are deleted, which they are when the client has gone.
+    The page follows robot, moment and the picked action until its elements are deleted, which they
+    are when the client has gone.
     """
     add_looks()
     add_style('flow_page.css')
@@ -50,7 +52,7 @@ def flow_page(
 class _FlowPage:
 
     def __init__(
-        self, robot: Robot, flow_id: str, moment: Moment, pick: Callable[[str], None]
+        self, robot: Robot, flow_id: str, moment: Moment, pick: Pick
     ) -> None:
         self._flow_id, self._moment, self._pick = flow_id, moment, pick
         self._opened: dict[str, bool] = {}
@@ -61,6 +63,13 @@ class _FlowPage:
         root = self._build()
         self._flow = FollowedFlow(
             robot, flow_id, root, self._update, self._say, period=PERIOD, moment=moment)
+        listen_while_shown(pick, root, lambda: self._mark(pick.path))
+        self._mark(pick.path)
+
+    def _mark(self, path: str) -> None:
+        """Mark the action that is picked; '': none."""
+        self._graph.choose(path)
+        self._list.choose(path)
 
     def _build(self) -> ui.element:
         with ui.element('div').classes('flow-page') as root:
@@ -68,7 +77,7 @@ class _FlowPage:
                 self._lost = ui.label('').classes('flow-lost').props('role=alert')
                 self._lost.set_visibility(False)
                 self._progress = FlowProgress(self._filtered_looks, self._choose)
-            with ui.element('div').classes('flow-main'):
+            with ui.element('div').classes('flow-main flow-empty') as self._main:
                 with ui.element('div').classes('flow-side'):
                     search = ui.input(placeholder='Filter actions').classes('flow-search').props(
                         'dense outlined clearable type=search debounce=150 '
@@ -98,6 +107,7 @@ class _FlowPage:
                 self._draw(record, keep=drawing is not None)
                 drawing, due = self._graph.drawing, frozenset()
         assert drawing is not None
+        self._main.classes(remove='flow-empty')
         paths = self._graph.apply(shown, due)
         self._list.change(drawing.nodes, drawing.now, paths)
         self._progress.show(record.flow(seq), drawing.looks, waiting(drawing.now))
@@ -128,14 +138,11 @@ class _FlowPage:
     # what people do
 
     def _picked(self, path: str) -> None:
-        self._list.choose(path)
         self._pick(path)
 
     def _choose(self, path: str) -> None:
         """Pick an action that was chosen outside of the graph."""
-        self._graph.choose(path)
         self._graph.reveal(path)
-        self._list.choose(path)
         self._pick(path)
 
     def _toggle(self, key: str) -> None:

@@ -16,6 +16,8 @@ from .orders import PageOrders
 from .sign_in import SIGN_OUT
 from ..access import Access
 from ..gate import SIGN_IN
+from ..looks import flow_look
+from ..place import NOW, Place
 from ..record.shown import FlowHead
 from ..robots import Now, Robot
 from ...lifecycle.text_format import printable
@@ -25,6 +27,10 @@ THEMES = {'auto': (None, 'brightness_auto'), 'light': (False, 'light_mode'),
           'dark': (True, 'dark_mode')}
 """Value for NiceGUI and icon, by the cookie's value."""
 THEME_COOKIE = 'action_lifecycle_theme'
+_CHIPS = {'START': 'none', 'CONTINUE': 'run', 'FINISH': 'good', 'FAIL': 'bad', 'CANCELED': 'none',
+          'paused': 'warn'}
+"""Looks of chips by those of flows."""
+_COUNTED = ('CONTINUE', 'FINISH', 'paused')
 _SAFETY = {'ready': ('good', 'Ready'), 'stopped': ('bad', 'Stopped'),
            'not_ready': ('warn', 'Not ready')}
 
@@ -56,6 +62,9 @@ class Header:
                         'input-debounce=0').classes('shell-flow')
             with ui.element('div').classes('shell-state'):
                 self._state = _chip()
+                with ui.element('a').classes('shell-asked') as link:
+                    link.props['href'] = Place(robot.name if len(robots) > 1 else '').url(NOW)
+                    self._asked = _chip('Questions')
                 self._safety = _chip('Safety')
                 self._link = _chip('Connection')
             with ui.element('div').classes('shell-tools'):
@@ -64,8 +73,10 @@ class Header:
                 ui.button(icon='keyboard', on_click=help_dialog(orders).open).props(
                     'flat round dense data-key=? title="Keyboard and help (?)" aria-label=Help')
 
-    def update(self, robot: Robot, heads: Sequence[FlowHead], flow_id: str) -> None:
-        """Show what is now."""
+    def update(
+        self, robot: Robot, heads: Sequence[FlowHead], flow_id: str, *, past: bool = False
+    ) -> None:
+        """Show what is now; `past`: the content of the page is not what is now."""
         self._flow_id = flow_id
         head = next((one for one in heads if one.flow_id == flow_id), None)
         options = {one.flow_id: _flow_text(one) for one in heads}
@@ -74,7 +85,8 @@ class Header:
         if options != self._options or self._flows.value != (flow_id or None):
             self._options = options
             self._flows.set_options(dict(options), value=flow_id or None)
-        _set_chip(self._state, *_state_text(head))
+        _set_chip(self._state, *_state_text(head, past))
+        _set_chip(self._asked, *_questions_text(robot))
         _set_chip(self._safety, *_safety_text(robot.now))
         _set_chip(self._link, *_link_text(robot.now))
 
@@ -136,20 +148,25 @@ def _set_chip(chip: tuple[Element, ui.label], look: str, text: str, title: str =
 
 def _flow_text(head: FlowHead) -> str:
     when = time.strftime('%d %b %H:%M', time.localtime(head.began))
-    return f'{printable(head.name or head.flow_id, MAX_NAME)} · {when} · {_WORDS[head.state][1]}' \
-        if head.state in _WORDS else f'{printable(head.name or head.flow_id, MAX_NAME)} · {when}'
+    name = printable(head.name or head.flow_id, MAX_NAME)
+    others = '' if head.flow_id.startswith(name) else f' ({printable(head.flow_id, MAX_NAME)})'
+    return f'{name}{others} · {when} · {flow_look(head).label}'
 
 
-_WORDS = {'START': ('none', 'starts'), 'CONTINUE': ('run', 'runs'), 'FINISH': ('good', 'finished'),
-          'FAIL': ('bad', 'failed')}
-
-
-def _state_text(head: FlowHead | None) -> tuple[str, str, str]:
+def _state_text(head: FlowHead | None, past: bool) -> tuple[str, str, str]:
     if head is None:
         return 'none', '', ''
-    look, word = _WORDS.get(head.state, ('none', head.state))
-    progress = f'{head.done}/{head.total}' if head.total else ''
-    return look, f'{word} {progress}'.strip().capitalize(), f'Flow {head.flow_id}'
+    look = flow_look(head)
+    progress = f' {head.done}/{head.total}' if head.total and look.name in _COUNTED else ''
+    return _CHIPS[look.name], f"{'Now: ' if past else ''}{look.label}{progress}".capitalize(), \
+        f'Flow {head.flow_id}'
+
+
+def _questions_text(robot: Robot) -> tuple[str, str, str]:
+    count = len(robot.now.questions if robot.now.live else robot.record.questions())
+    if not count:
+        return 'none', '', ''
+    return 'warn', f"{count} question{'s' * (count > 1)}", 'People are asked; answer on page Now'
 
 
 def _safety_text(now: Now) -> tuple[str, str, str]:

@@ -128,7 +128,8 @@ class Shell:
             self._soon()
 
     def _update(self) -> None:
-        self._header.update(self._robot, self._heads, self._flow)
+        self._header.update(self._robot, self._heads, self._flow,
+                            past=self._view.of_flow and not self._moment.live)
         lost = self._robot.now.lost if self._robot.now.live else ''
         self._notices.say('robot_lost', f'Nothing is heard from the robot: {lost}' if lost else '')
 
@@ -200,6 +201,7 @@ class Shell:
             self._side.show(self._flow)
 
     def _changed_place(self) -> None:
+        self._update()
         self._show_action()
         if self._address is None:
             self._address = asyncio.get_running_loop().call_later(

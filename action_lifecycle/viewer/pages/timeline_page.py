@@ -118,6 +118,8 @@ class Timeline:
             for kind in kinds:
                 with ui.element('span').classes(f'timeline-kind timeline-{kind.shape}') as key:
                     key.style(f'--light:{kind.light};--dark:{kind.dark}')
+                    if kind.hatch:
+                        key.classes('timeline-hatched')
                     if kind.shape == 'end':
                         ui.icon(LOOKS[kind.name].icon, size='14px')
                     else:

@@ -44,7 +44,9 @@ class ActionRows:
             outcome = ''
             if row.to_state == TERMINATED:
                 outcome = _text(row, 'outcome')
-            self.now = Shown(row.to_state, outcome, row.attempt, row.wall_time, '', row.seq)
+            failed = row.to_state == ActionState.ERROR and row.from_state != ActionState.ERROR
+            self.now = Shown(row.to_state, outcome, row.attempt, row.wall_time, '', row.seq,
+                             self.now.failures + failed)
         elif row.kind == 'note' and row.event in (BLOCKED, UNBLOCKED):
             self.now = self.now._replace(
                 waits_for=blocked_text(row.cause) if row.event == BLOCKED else '', seq=row.seq)

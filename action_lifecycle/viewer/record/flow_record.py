@@ -79,7 +79,7 @@ class FlowRecord:
         return FlowHead(
             self.flow_id, str(head.get('name', '')) or self.flow_id, str(head.get('file', '')),
             self._began, self._states.ended, flow.state, done, flow.total,
-            self._stops[0][0] if self._stops else 0)
+            self._stops[0][0] if self._stops else 0, flow.paused, flow.error_code)
 
     @property
     def fault(self) -> str:
@@ -185,7 +185,8 @@ class FlowRecord:
     def shown(self, path: str, seq: int | None = None) -> Shown:
         """Return an action at a moment."""
         rows = self._of(path)
-        return Shown() if rows is None else rows.at(seq)
+        found = Shown() if rows is None else rows.at(seq)
+        return found._replace(breakpoint=True) if path in self._states.breakpoints(seq) else found
 
     def seen(self, path: str = '') -> int:
         """Return the last row of the flow, or of an action and the orders to it, 0: no row."""

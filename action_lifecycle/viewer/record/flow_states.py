@@ -48,6 +48,10 @@ class FlowStates:
         counts['waiting'] = max(0, total - sum(counts.values()))
         return replace(found, counts=counts, total=total)
 
+    def breakpoints(self, seq: int | None) -> Sequence[str]:
+        """Return the paths with a breakpoint after the rows up to `seq`."""
+        return self._states[_index(self._seqs, seq)].breakpoints
+
     def set_total(self, seq: int, total: int) -> None:
         """Set the number of actions from row `seq` on."""
         self._total_seqs.append(seq)
@@ -86,7 +90,7 @@ class FlowStates:
 
     def ordered(self, seq: int, control: FlowControl, breakpoints: Sequence[str]) -> None:
         """Take over the orders of people; `breakpoints`: paths, also in nested flows."""
-        self._change(seq, paused=control.paused, paused_by=control.paused_by,
+        self._change(seq, paused=control.paused, held=control.hold, paused_by=control.paused_by,
                      breakpoints=tuple(breakpoints))
 
     def _flow(self, row: Row, data: Mapping[str, Any]) -> None:

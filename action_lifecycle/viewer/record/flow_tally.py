@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .shown import FlowHead
+from ...flow.run.flow_control import PAUSED, RESUMED
 from ...journal.flow_rows import PLAN
 from ...journal.row import Row
 from ...lifecycle.states import ActionOutcome
@@ -22,6 +23,7 @@ class FlowTally:
         self._total = 0
         self._names: set[str] = set()  #: actions that have rows
         self._ended: set[str] = set()
+        self.paused = False
 
     def take(self, row: Row) -> None:
         """Take the next row."""
@@ -31,6 +33,9 @@ class FlowTally:
         if row.kind == 'transition':
             self._names.add(row.action_id)
             (self._ended.add if row.final else self._ended.discard)(row.action_id)
+        elif row.kind == 'note' and row.event in (PAUSED, RESUMED):
+            if row.event == PAUSED or not row.data_or_empty.get('action'):
+                self.paused = row.event == PAUSED
         elif row.kind == 'flow' and row.event in ('accepted', 'edited'):
             data = row.data_or_empty
             self._total += _length(data.get('action_names')) + _length(data.get('added')) \
@@ -63,7 +68,8 @@ def _head(flow_id: str, rows: list[Row]) -> FlowHead | None:
     return FlowHead(
         flow_id, str(data.get('name') or flow_id), str(data.get('file', '')), first.wall_time,
         last.wall_time if last.final else None, last.to_state, done,
-        _number(end.get('total')) or _length(data.get('action_names')), first.seq)
+        _number(end.get('total')) or _length(data.get('action_names')), first.seq,
+        error_code=str(end.get('error_code', '')) if last.final else '')
 
 
 def _length(value: object) -> int:

@@ -99,7 +99,7 @@ class RobotRecord:
                 head = record.head
             elif tally is not None and head.ended is None:
                 done, total = tally.numbers
-                head = head._replace(done=done, total=total)
+                head = head._replace(done=done, total=total, paused=tally.paused)
             found.append(head)
         return found
 

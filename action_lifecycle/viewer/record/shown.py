@@ -29,6 +29,8 @@ class FlowHead(NamedTuple):
     done: int = 0
     total: int = 0
     seq: int = 0  #: of its first row; `RobotRecord.heads(before=seq)` has older flows
+    paused: bool = False
+    error_code: str = ''
 
 
 class Node(NamedTuple):
@@ -53,6 +55,8 @@ class Shown(NamedTuple):
     since: float = 0.0
     waits_for: str = ''  #: locks or people's orders, begins with one of BLOCKED_REASONS
     seq: int = 0  #: of its last row; 0: none
+    failures: int = 0  #: attempts that failed so far
+    breakpoint: bool = False
 
 
 class Bar(NamedTuple):
@@ -75,6 +79,7 @@ class FlowShown:
     state: str = 'START'
     stage: str = ''
     paused: bool = False
+    held: bool = False  #: paused, and what moved was stopped
     paused_by: str = ''
     planning: str = ''
     canceled_by: str = ''

@@ -244,12 +244,14 @@ class SafetyMonitor:
     def clear(self, now: float) -> str:
         """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
         self.advance(now)
-        if self.status.state is Safety.STOPPED:
-            status = self._judge(now)
-            if status.state is not Safety.READY:
-                return status.reason
-            self._set(status)
-        return ''
+        cause = self.cause(now)
+        if not cause and self.status.state is Safety.STOPPED:
+            self._set(_READY)
+        return cause
+
+    def cause(self, now: float) -> str:
+        """Return why a latched stop can't be cleared; '' if it can, or if there is none."""
+        return self._judge(now).reason if self.status.state is Safety.STOPPED else ''
 
     def _judge(self, now: float) -> SafetyStatus:
         for guard in self._guards:

@@ -144,7 +144,8 @@ def test_safety_facts_and_questions_stand_below_the_table() -> None:
         msg.OperatorRequest(flow_id='f', question='Dry?'),
         msg.OperatorRequest(flow_id='g', question='Wet?')]))
     said = [line.plain for line in observer.below('f')]
-    assert said[:2] == ['safety STOPPED: e-stop pressed; locked: arm', 'facts gap 0.08 m']
+    assert said[:2] == ['safety STOPPED: e-stop pressed; locked: arm; check the robot, then: '
+                        'action_lifecycle clear-stop', 'facts gap 0.08 m']
     assert len(said) == 3 and "'Dry?'" in said[2]
 
 

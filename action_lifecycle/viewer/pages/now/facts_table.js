@@ -4,7 +4,7 @@
 import { h } from 'vue';
 
 function age(seconds) {
-  if (!(seconds >= 0)) return '–';
+  if (!(seconds >= -1)) return '–'; // clocks differ a little
   if (seconds < 1) return '< 1 s';
   if (seconds < 100) return Math.floor(seconds) + ' s';
   if (seconds < 6000) return Math.floor(seconds / 60) + ' min';

@@ -16,9 +16,9 @@ from ....lifecycle.text_format import printable
 
 MAX_FRAMES = 200
 MAX_NAME = 40
-BACKGROUND, LINK = '#20242c', '#aeb7c6'
-LABEL = ('color:#e6eaf2;font:11px system-ui,sans-serif;padding:0 3px;border-radius:3px;'
-         'background:rgba(32,36,44,.65);unicode-bidi:isolate;pointer-events:none')
+BACKGROUND, LINK = '#eef1f5', '#5b6675'  # now.css inverts them in the dark
+LABEL = ('color:#1c2129;font:11px system-ui,sans-serif;padding:0 3px;border-radius:3px;'
+         'background:rgba(255,255,255,.7);unicode-bidi:isolate;pointer-events:none')
 _FINITE = 1e6
 """Largest coordinate (m) that is shown."""
 
@@ -57,7 +57,7 @@ class FramesScene:
         self._shown.clear()
         low, high = extent(found)
         span = max((above - below for below, above in zip(low, high)), default=0.0)
-        self._size = min(1.0, max(0.02, span / 12))
+        self._size = min(1.0, max(0.02, span / 8))
         for root in dict.fromkeys(frame.parent for frame in found):
             if all(frame.child != root for frame in found):
                 self._groups[root] = self._frame(root)
@@ -68,7 +68,7 @@ class FramesScene:
         if found and not self._placed:
             self._placed = True
             middle = [(below + above) / 2 for below, above in zip(low, high)]
-            far = max(0.6, 1.1 * span)
+            far = max(0.3, 0.65 * span)
             self._scene.move_camera(
                 middle[0] + far, middle[1] - far, middle[2] + 0.7 * far, middle[0], middle[1],
                 middle[2], duration=0.0)

@@ -20,6 +20,7 @@ from ...record.shown import FlowHead, Shown, STRUCTURE, Update
 from ...robots import Robot
 from ...words import flow_text, wait_text
 from ....documents.errors import LifecycleError
+from ....lifecycle.flow_ids import stored
 
 MAX_FLOWS = 8
 MAX_ACTIONS = 50
@@ -189,7 +190,8 @@ class _OpenAction:
         said = [f'attempt {shown.attempt}' if shown.attempt > 1 else '']
         if motion is not None:
             said += [f'step {motion.step + 1}', motion.state, motion.text]
-        if any((each.flow_id, each.action_id) == self._key for each in self._robot.now.questions):
+        if any((each.flow_id, each.action_id) == stored(*self._key)
+               for each in self._robot.now.questions):
             said.append('waits for an answer')
         said.append(wait_text(shown.waits_for))
         text = ' · '.join(filter(None, said))

@@ -19,6 +19,7 @@ from ..orders import PageOrders, tell
 from ...place import FLOW, Place
 from ...record.shown import QuestionNow
 from ...robots import Answer, Orders, Robot
+from ....lifecycle.flow_ids import shown
 from ....lifecycle.text_format import fact_in_words
 from ....report.looks import LOOKS
 
@@ -130,9 +131,9 @@ class QuestionCard:
             ui.icon(ICONS.get(question.kind, 'help'), size='18px').props('aria-hidden=true')
             ui.label(question.kind or 'question').classes('question-kind')
             if question.flow_id:
-                name = '/'.join(filter(None, (question.flow_id, question.action_id)))
-                place = Place(self._robot.name, question.flow_id, None, question.action_id)
-                ui.link(name, place.url(FLOW)).classes('foreign')
+                flow_id, path = shown(question.flow_id, question.action_id)
+                ui.link(f'{flow_id}/{path}' if path else flow_id, Place(
+                    self._robot.name, flow_id, None, path).url(FLOW)).classes('foreign')
             ui.space()
             self._asked = Ticking(before='asked ', after=' ago').classes('now-soft')
             if question.deadline:
@@ -156,7 +157,7 @@ class QuestionCard:
                 self._buttons.append(OrderButton('Send', self._send_text, icon='send').props(
                     'outline data-answer'))
             self._comment = ui.input(placeholder='Comment (journaled)', value=comment).props(
-                'dense borderless maxlength=4096 aria-label="Comment on the answer"').classes(
+                'dense outlined maxlength=4096 aria-label="Comment on the answer"').classes(
                 'question-comment')
 
     async def _send_text(self, seen: int) -> None:

@@ -22,9 +22,10 @@ LOOK = {'ready': 'succeeded', 'stopped': 'failed', 'not_ready': 'pending'}
 TEXT = {'ready': 'Ready', 'stopped': 'Stopped', 'not_ready': 'Not ready', '': 'Not known'}
 EXPLAINED = {
     'ready': 'Motions may run.',
-    'stopped': 'Motions are stopped, and none starts, until a person clears the stop.',
+    'stopped': 'Motions are stopped, and none starts until a person clears the stop.',
     'not_ready': 'No message on a safety topic yet: no motion starts.',
     '': 'The bridge has not published a safety state.'}
+GONE = '{} is gone: no motion starts, and nobody watches over what still moves.'
 CONFIRM = 'Have you checked the robot? '
 
 
@@ -45,6 +46,7 @@ class SafetyCard:
                 self._since = Ticking(before='for ')
             self._explained = ui.label().classes('now-soft')
             self._reason = ui.label().classes('safety-reason foreign')
+            self._cause = ui.label().classes('safety-cause foreign').props('role=status')
             with ui.row().classes('safety-details') as self._details:
                 self._code = ui.label().classes('code foreign')
                 self._topic = ui.label().classes('code foreign')
@@ -53,7 +55,7 @@ class SafetyCard:
                 self._clear = OrderButton('Clear stop', partial(self._send, ''), icon='lock_open')
                 self._clear.props('outline data-order=clear_stop')
                 self._why = ui.input(placeholder='Reason (journaled)').props(
-                    'dense borderless maxlength=500 aria-label="Reason of the next order"')
+                    'dense outlined maxlength=500 aria-label="Reason of the next order"')
 
     def show(self) -> None:
         """Show the robot's safety as it is now."""
@@ -67,7 +69,13 @@ class SafetyCard:
         look = LOOKS[LOOK.get(state, 'waiting')]
         self._chip.show(look, TEXT.get(state, state))
         self._card.classes(replace=f'now-card safety safety-{state or "unknown"} {look.css}')
-        self._explained.set_text(EXPLAINED.get(state, ''))
+        gone = ', '.join(name for name, seen in now.nodes.items() if seen.state == 'gone')
+        self._explained.set_text(GONE.format(gone) if gone and not safety
+                                 else EXPLAINED.get(state, ''))
+        stopped = safety is not None and state == 'stopped'
+        self._cause.set_visibility(stopped)
+        self._cause.set_text('' if safety is None else f'Now: {safety.cause}' if safety.cause else
+                             'The cause has gone: check the robot, then clear the stop.')
         self._reason.set_text(safety.reason if safety else '')
         self._reason.set_visibility(bool(safety and safety.reason))
         self._code.set_text(safety.error_code if safety else '')
@@ -103,8 +111,9 @@ class SafetyCard:
 
     def _enable(self) -> None:
         reason = why_no_orders(self._robot, self._orders)
-        for button in (self._clear, *self._buttons):
+        for button in self._buttons:
             button.allow(reason)
+        self._clear.allow(reason or (self._shown.cause if self._shown else ''))
         allow(self._why, reason)
 
     async def _send(self, resource: str, seen: int) -> None:
