@@ -88,6 +88,11 @@ class McapFile(StorageFile):
             raise BagError(f'{path}: {error.strerror or error}') from error
         for channel in self._waiting:
             self._add_channel(channel, None)
+        lost = [block for block in self._blocks if block.channels and not (
+            block.channels <= self.channels.keys())]
+        if lost:
+            self._doubt('it has messages of channels that it does not declare',
+                        min(block.start for block in lost), max(block.end for block in lost))
 
     def close(self) -> None:
         self._file.close()
@@ -161,6 +166,9 @@ class McapFile(StorageFile):
                 return
             offset += length
             ended = opcode == _FOOTER
+        self._file.seek(offset)
+        if self._file.read(len(MAGIC)) != MAGIC:
+            self._cut(offset, 'it has no end')
 
     @staticmethod
     def _end_of_file() -> Any:
@@ -267,15 +275,16 @@ class McapFile(StorageFile):
 
     def _messages_in(self, block: _Block) -> Iterator[RawMessage]:
         if block.chunk:
-            first, last = block.start, block.end
+            first: int | None = None
+            last, gaps = 0, len(self.gaps)
             for opcode, data in self._records_in(block):
                 if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
                     message = _message(data)
-                    first, last = min(first, message.log_time), max(last, message.log_time)
+                    first = message.log_time if first is None else min(first, message.log_time)
+                    last = max(last, message.log_time)
                     yield message
-            if (first, last) != (block.start, block.end):
-                block.start, block.end = first, last
-                self._damaged(block, 'it has messages of other times')
+            if (first or 0, last) != (block.start, block.end) and len(self.gaps) == gaps:
+                self._damaged(block, 'its messages have other times than it says', first or 0, last)
         elif block.length >= _MESSAGE.size:
             self._file.seek(block.offset)
             yield _message(self._file.read(block.length))
@@ -323,14 +332,16 @@ class McapFile(StorageFile):
             raise ValueError('its check sum is wrong')
         return data, whole
 
-    def _damaged(self, block: _Block, why: str) -> None:
-        note = f'{self._path}: the chunk at byte {block.offset} is damaged: {why}'
-        if note not in self.notes:
-            self.notes.append(note)
-            self.gaps.append(Gap(block.start, max(block.start, block.end)))
+    def _damaged(self, block: _Block, why: str, *times: int) -> None:
+        """Note a damaged chunk; `times`: of messages in it, if they are not those of its header."""
+        self._note(f'the chunk at byte {block.offset} is damaged: {why}',
+                   min([block.start, *times]), max([block.start, block.end, *times]))
 
     def _doubt(self, why: str, start: int = 0, end: int = _LAST) -> None:
-        note = f'{self._path}: damaged: {why}'
+        self._note(f'damaged: {why}', start, end)
+
+    def _note(self, what: str, start: int, end: int) -> None:
+        note = f'{self._path}: {what}'
         if note not in self.notes:
             self.notes.append(note)
             self.gaps.append(Gap(start, end))

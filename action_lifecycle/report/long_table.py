@@ -39,9 +39,11 @@ Figure = tuple[str, str, Any, str, Any, Any, Any]
 
 def _figures(group: Mapping[str, Any]) -> Iterator[Figure]:
     """Yield the figures of a group, in the order of COLUMNS from `figure` on."""
-    for subject in ('runs', 'attempts'):
+    for subject in ('runs', 'attempts', 'flows'):
         for name, number in group[subject].items():
-            yield subject, name, number, '', None, None, None
+            if name != 'success':
+                yield subject, name, number, '', None, None, None
+    yield _share('flow_success', '', group['flows']['success'])
     for name in _SHARES:
         yield _share(name, '', group[name])
     controller = group['controller']

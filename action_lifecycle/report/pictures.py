@@ -22,6 +22,8 @@ from ..lifecycle.text_format import printable
 MAX_BARS = 25
 """Maximum number of actions, or of causes, in a picture; those with most runs are shown."""
 LONGEST_NAME = 42
+FEWEST = 20
+"""Minimum number of runs of which a trend is drawn."""
 
 FIRST, FINAL, BAD, LINE = (LOOKS[name].light for name in (
     'executing_motion', 'succeeded', 'failed', 'pending'))
@@ -149,7 +151,7 @@ def _causes(causes: Sequence[Mapping[str, Any]], failed: int) -> str:
 def _trend(trend: Mapping[str, Any]) -> str:
     """Draw first-try success by day or by part of the runs."""
     parts = trend['parts']
-    if len(parts) < 2:
+    if sum(part['n'] for part in parts) < FEWEST:
         return ''
     figure, axes = _axes(0)
     figure.set_size_inches(7.2, 2.6)
@@ -158,10 +160,13 @@ def _trend(trend: Mapping[str, Any]) -> str:
                       [100 * part['high'] for part in parts], color=FIRST, alpha=0.22,
                       linewidth=0)
     axes.plot(places, [100 * part['share'] for part in parts], 'o-', color=FIRST, markersize=4)
-    step = max(1, len(parts) // 6)
-    shown = [*places][::step]
-    axes.set_xticks(shown, [parts[place]['from'][:10 if trend['by'] == 'day' else 16]
-                            .replace('T', '\n') for place in shown])
+    shown = [*places][::-(-len(parts) // 6)]
+    times = [parts[place]['from'][:10 if trend['by'] == 'day' else 19] for place in shown]
+    days = {time[:10] for time in times}
+    axes.set_xticks(shown, [time[11:] if len(days) == 1 and time[11:] else
+                            time.replace('T', '\n') for time in times])
+    if len(days) == 1:
+        axes.set_xlabel(days.pop())
     axes.set_ylim(-2, 102)
     axes.grid(axis='y', linewidth=0.6)
     axes.set_ylabel('first try (%)')

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .intervals import holm
 from .run_reader import RunReader, UNUSABLE
-from .runs import ActionRun
+from .runs import ActionRun, FlowEnd
 from .servers import Server, ServerFinder
 from .tally import iso_time, Tally
 from ..documents.errors import LifecycleError
@@ -51,8 +51,8 @@ class Window(NamedTuple):
     until: float = math.inf
     flows: Collection[str] = ()
 
-    def has(self, run: ActionRun) -> bool:
-        """Return whether a run counts."""
+    def has(self, run: ActionRun | FlowEnd) -> bool:
+        """Return whether a run of an action or of a flow counts."""
         return self.since <= run.began < self.until and (
             not self.flows or run.flow in self.flows)
 
@@ -114,6 +114,11 @@ class _Groups:
                 by_server.setdefault(server, []).append(attempt)
         for server, attempts in by_server.items():
             self._of('server', server).add(run, attempts)
+
+    def add_flow(self, end: FlowEnd, journal: str) -> None:
+        """Count a flow."""
+        for level, key in (('all', ()), ('journal', (journal,)), ('flow', (end.flow,))):
+            self._of(level, key).add_flow(end)
 
     def add_open(self, run: ActionRun, journal: str) -> None:
         """Count an open run."""
@@ -179,6 +184,10 @@ def _read(
             text = str(error)
             raise JournalError(text if path in text or reader.path in text
                                else f'{path}: {text}') from error
+        for end in (*runs.ended_flows, *runs.open_flows()):
+            source.flows[end.flow] = None
+            if window.has(end):
+                groups.add_flow(end, path)
         for run in runs.open_runs:
             source.flows[run.flow] = None
             if window.has(run):

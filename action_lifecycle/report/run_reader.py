@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .runs import ActionRun, Attempt, Judged, WORKING
+from .runs import ActionRun, Attempt, FlowEnd, Judged, WORKING
 from .servers import ServerFinder
 from ..dialogue.desk import NOBODY
 from ..flow.files.journaled import JournaledText
@@ -45,6 +45,13 @@ class _Subject:
         self.path = ''  #: of the next attempt
 
 
+def _flow_outcome(row: Row) -> str:
+    """Return how a flow ended, from its last row."""
+    if row.to_state == 'FINISH':
+        return 'finished'
+    return 'canceled' if row.data.get('error_code') == 'CANCELED' else 'failed'
+
+
 class RunReader:
     """
     Turns the rows of a journal into runs; `index`: of the journal.
@@ -55,10 +62,12 @@ class RunReader:
 
     def __init__(self, index: int, finder: ServerFinder) -> None:
         self.open_runs: list[ActionRun] = []
+        self.ended_flows: list[FlowEnd] = []
         self.cut_runs: list[ActionRun] = []
         self._index = index
         self._finder = finder
         self._flows: dict[str, JournaledText] = {}
+        self._began: dict[str, float] = {}  #: wall time (s) of the open flows
         self._subjects: dict[Key, _Subject] = {}
 
     def runs(self, rows: Iterable[Row]) -> Iterator[ActionRun]:
@@ -81,10 +90,23 @@ class RunReader:
     def _flow(self, row: Row) -> Iterator[ActionRun]:
         if row.event in ('accepted', 'text'):
             self._flows.setdefault(row.flow_id, JournaledText()).take(row)
+            self._began.setdefault(row.flow_id, row.wall_time)
         elif row.final:
+            self.ended_flows += self._flow_end(row.flow_id, _flow_outcome(row))
             self._flows.pop(row.flow_id, None)
             for key in [key for key in self._subjects if key[0] == row.flow_id]:
                 yield from self._done(self._subjects.pop(key))
+
+    def open_flows(self) -> list[FlowEnd]:
+        """Return the flows that have not ended by the rows read so far."""
+        return [end for flow_id in [*self._began] for end in self._flow_end(flow_id, '')]
+
+    def _flow_end(self, flow_id: str, outcome: str) -> Iterator[FlowEnd]:
+        """Yield the end of a flow, if it is not part of another one and its begin is known."""
+        began = self._began.pop(flow_id, None)
+        if began is not None and '/' not in flow_id:
+            name = self._flows[flow_id].head.get('name', '')
+            yield FlowEnd(str(name), began, outcome)
 
     def _done(self, subject: _Subject) -> Iterator[ActionRun]:
         run = subject.run

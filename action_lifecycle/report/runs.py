@@ -11,7 +11,7 @@ job starts again, has several runs. If a person retries an ended action, its run
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .servers import Server
 from ..lifecycle.states import ActionState
@@ -24,6 +24,18 @@ NOT_SHOWN = ('refuted', 'timed_out', 'stale')
 """Verdicts of the sensors on what a controller wrongly reported as done."""
 PATHS = ('retry', 'fallback', 'recipe', 'operator')
 """How an attempt after the first one came about."""
+
+
+class FlowEnd(NamedTuple):
+    """
+    A flow that was accepted, not one that an action ran; `began`: wall time (s).
+
+    `outcome`: finished, failed, canceled; '': open.
+    """
+
+    flow: str
+    began: float
+    outcome: str
 
 
 @dataclass

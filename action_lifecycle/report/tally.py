@@ -15,7 +15,7 @@ import numpy as np
 
 from .conditions import ConditionTally, Example, VERDICTS
 from .intervals import fisher, poisson_interval, wilson
-from .runs import ActionRun, Attempt, NOT_SHOWN, PATHS
+from .runs import ActionRun, Attempt, FlowEnd, NOT_SHOWN, PATHS
 
 PARTS = 10
 """Number of parts of a trend of runs on few days."""
@@ -24,6 +24,7 @@ DAYS = 3
 MAX_DAYS = 400
 MAX_ROWS = 20
 """Maximum number of rows that are named for a cause of failures."""
+FLOW_ENDS = ('finished', 'failed', 'canceled', 'open')
 WAITS = ('resources', 'locked', 'paused', 'operator')
 
 
@@ -46,6 +47,10 @@ class Tally:
     def add_open(self) -> None:
         """Count a run that has not ended."""
         self.counts['open'] += 1
+
+    def add_flow(self, end: FlowEnd) -> None:
+        """Count a flow."""
+        self.counts[f"flows_{end.outcome or 'open'}"] += 1
 
     def add(self, run: ActionRun, attempts: Sequence[Attempt] | None = None) -> None:
         """
@@ -127,6 +132,10 @@ class Tally:
                      'succeeded': counts['succeeded'], 'failed': counts['failed'],
                      'canceled': counts['canceled'], 'skipped': counts['skipped'],
                      'without_attempt': counts['without_attempt']},
+            'flows': {
+                **{name: counts[f'flows_{name}'] for name in FLOW_ENDS},
+                'success': wilson(counts['flows_finished'], counts['flows_finished']
+                                  + counts['flows_failed'])._asdict()},
             'attempts': {'n': counts['attempts'], 'completed': counts['attempts_completed'],
                          'failed': counts['attempts_failed'],
                          'canceled': counts['attempts_canceled'],

@@ -28,21 +28,22 @@ def subject(group: Mapping[str, Any]) -> str:
     return 'all'
 
 
-def percent(share: Mapping[str, Any]) -> str:
+def percent(share: Mapping[str, Any], *, interval: bool = True) -> str:
     """Return a share as `P % [LOW, HIGH] (k/n)`; '-' if n is 0."""
     if share['share'] is None:
         return '-'
     digits = 1 if share['n'] >= 200 else 0
     low, value, high = (f'{100 * share[name]:.{digits}f}' for name in ('low', 'share', 'high'))
-    return f"{value} % [{low}, {high}] ({share['k']}/{share['n']})"
+    return f'{value} %' + (f' [{low}, {high}]' if interval else '') \
+        + f" ({share['k']}/{share['n']})"
 
 
-def hours(mtbf: Mapping[str, Any]) -> str:
+def hours(mtbf: Mapping[str, Any], *, interval: bool = True) -> str:
     """Return the mean operating time between failures, with its interval."""
     if mtbf['hours'] is None:
         return f"> {duration(mtbf['low'] * 3600)}" if mtbf['operating_h'] else '-'
     low, value, high = (duration(mtbf[name] * 3600) for name in ('low', 'hours', 'high'))
-    return f'{value} [{low}, {high}]'
+    return f'{value} [{low}, {high}]' if interval else value
 
 
 def duration(seconds: float | None) -> str:

@@ -78,8 +78,7 @@ def test_a_flow_is_shown_and_followed(flow: MadeFlow, address: str, pages: Pages
     page.locator('g.box.look-blocked[data-path="c"]').wait_for()
     assert box(page, 'b').locator('.symbol').get_attribute('d') == LOOKS['in_progress'].symbol
     assert box(page, 'b').locator('.detail').text_content() == 'in progress'
-    assert box(page, 'c').get_attribute('aria-label') == 'c, blocked, waits: dependency: ' \
-        'arm is locked'
+    assert box(page, 'c').get_attribute('aria-label') == 'c, blocked, waits: arm is locked'
     page.locator('.ag-row[row-id="b"] .look-in-progress').wait_for()
     assert not page.locator('.ag-row[row-id="b"] .look-waiting').count()
     page.locator('.flow-wait', has_text='waits: arm is locked').wait_for()

@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+import functools
 import sys
 from typing import Any
 
-from ..table import print_json, print_rows
+from ..table import console, print_json, print_rows, WIDTH
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...report.long_table import write_csv
@@ -19,6 +20,8 @@ from ...report.report import read_report, Window
 from ...report.wording import between, hours, percent, subject
 from ...traces.labels import read_labels
 
+FLOW_LEVELS = ('all', 'flow')
+"""Groups that have whole flows."""
 ROWS = 60
 """Maximum number of rows of a table on the terminal."""
 
@@ -78,26 +81,32 @@ def _print(found: Mapping[str, Any]) -> None:
               f"{between(journal['first'], journal['last'])}{notes}")
     for level in ('all', 'flow', 'action', 'server'):
         groups = [group for group in found['groups'] if group['level'] == level]
-        print_rows((level, 'ended', 'open', 'first try', 'final', 'false successes', 'recovered',
+        print_rows((level, 'ended', 'open', *(['flows finished'] if level in FLOW_LEVELS else []),
+                    'first try', 'final', 'false successes', 'recovered',
                     'MTBF', 'trend'), map(_row, groups[:ROWS]))
         if len(groups) > ROWS:
             print(f'and {len(groups) - ROWS} more; --json or --csv has all')
     labels = found['groups'][0].get('labels', {})
     for name, share in labels.items():
         print(f"{name.replace('_', ' ')}: {percent(share)}")
-    print('k/n and 95 % intervals; docs/report.md says how each figure is counted')
+    print('k/n and, from 140 columns on, 95 % intervals; docs/report.md says how each figure is '
+          'counted')
 
 
 def _row(group: Mapping[str, Any]) -> Iterator[Any]:
     controller = group['controller']
+    interval = console().width >= WIDTH
+    share = functools.partial(percent, interval=interval)
     yield subject(group)
     yield group['runs']['ended']
     yield group['runs']['open']
-    yield percent(group['first_try'])
-    yield percent(group['final'])
-    yield percent(controller['false_success'])
-    yield percent(group['recovery'])
-    yield hours(group['mtbf'])
+    if group['level'] in FLOW_LEVELS:
+        yield share(group['flows']['success'])
+    yield share(group['first_try'])
+    yield share(group['final'])
+    yield share(controller['false_success'])
+    yield share(group['recovery'])
+    yield hours(group['mtbf'], interval=interval)
     yield _trend(group['trend'])
 
 

@@ -22,10 +22,11 @@ def show_cards(total: Mapping[str, Any]) -> None:
     runs, mtbf = total['runs'], total['mtbf']
     wrong = total['controller']['false_success']
     with ui.element('div').classes('runs-cards'):
-        for title, name in (('succeeded at the first try', 'first_try'),
-                            ('succeeded in the end', 'final'),
-                            ('recovered after a failed attempt', 'recovery')):
-            _card(title, *_share(total[name]))
+        for title, figure in (('flows finished', total['flows']['success']),
+                              ('succeeded at the first try', total['first_try']),
+                              ('succeeded in the end', total['final']),
+                              ('recovered after a failed attempt', total['recovery'])):
+            _card(title, *_share(figure))
         found = wrong_reports(total['controller'])
         _card('false successes of controllers', str(wrong['k']),
               f"of {wrong['n']} reported and judged" + (f': {found}' if found else ''),
@@ -35,9 +36,8 @@ def show_cards(total: Mapping[str, Any]) -> None:
               '–' if mtbf['hours'] is None else duration(mtbf['hours'] * 3600),
               f"failed attempts: {mtbf['failures']} in {duration(mtbf['operating_h'] * 3600)}; "
               f"95 %: {duration(mtbf['low'] * 3600)} to {high}")
-        _card('runs', str(runs['ended']),
-              f"{runs['open']} open now; ended by people: {runs['canceled']} canceled, "
-              f"{runs['skipped']} skipped")
+        _card('runs of actions', str(runs['ended']),
+              f"open: {runs['open']}, canceled: {runs['canceled']}, skipped: {runs['skipped']}")
 
 
 def show_picture(name: str, svg: str) -> None:

@@ -50,7 +50,8 @@ def show_table(
         {'name': 'name', 'label': level, 'field': 'name', 'align': 'left', 'sortable': True,
          'classes': 'runs-names foreign'},
         _number('runs', 'runs'), _number('open', 'open'),
-        *({**_number(name, label), 'classes': 'runs-shares'} for name, label in SHARES),
+        *({**_number(name, label), 'classes': 'runs-shares'} for name, label in (
+            *([('flows', 'flows finished')] if level == 'flow' else []), *SHARES)),
         {'name': 'which', 'label': 'which', 'field': 'which', 'align': 'left'},
         _number('failed', 'failed attempts'),
         {'name': 'mtbf', 'label': 'time between failures', 'field': 'mtbf', 'align': 'left'},
@@ -58,7 +59,7 @@ def show_table(
     table = ui.table(rows=rows, columns=columns, row_key='key', pagination=ROWS).classes(
         'runs-table now-card').props('flat dense wrap-cells')
     table.props['aria-label'] = f'Figures of each {level}'
-    for name, _ in SHARES:
+    for name in ('flows', *(name for name, _ in SHARES)):
         table.add_slot(f'body-cell-{name}', _SHARE)
     table.add_slot('body-cell-trend', _TREND)
     if picked is not None:
@@ -90,8 +91,9 @@ def _row(index: int, group: Mapping[str, Any]) -> dict[str, Any]:
         row['trend_kind'] = 'bad' if worse else 'good'
         row['trend_text'] = (f"{'↓ worse' if worse else '↑ better'} "
                              f"(p = {trend['p_corrected']:.2g})")
-    for name, figure in (('first_try', group['first_try']), ('final', group['final']),
-                         ('wrong', controller['false_success']), ('recovery', group['recovery'])):
+    for name, figure in (('flows', group['flows']['success']), ('first_try', group['first_try']),
+                         ('final', group['final']), ('wrong', controller['false_success']),
+                         ('recovery', group['recovery'])):
         row |= _share(name, figure)
     return row
 
