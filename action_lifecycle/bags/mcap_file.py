@@ -6,13 +6,13 @@ Reads MCAP files, also without an index, damaged, or cut off at the end by a cra
 
 The records are found by their headers, not by the index at the end of the file, so that all files
 are read in the same way. Only the chunks that have messages of the wanted channels are unpacked.
-What has no check sum (headers, times of chunks, definitions) is compared with the summary at the end
-of the file, which repeats it.
+What has no check sum (headers, times of chunks, definitions) is compared with the summary at the
+end of the file, which repeats it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 import heapq
 import io
@@ -54,6 +54,7 @@ class _Block:
     length: int
     chunk: bool
     channels: set[int] | None = field(default=None)
+    damaged: bool = False
 
 
 class McapFile(StorageFile):
@@ -82,25 +83,23 @@ class McapFile(StorageFile):
             self._scan()
             self._compare_with_summary()
             self._look_into_chunks()
-            for record in self._summary or ():
-                self._define(record)
+            self._define_what_is_repeated()
         except OSError as error:
             raise BagError(f'{path}: {error.strerror or error}') from error
         for channel in self._waiting:
             self._add_channel(channel, None)
-        lost = [block for block in self._blocks if block.channels and not (
-            block.channels <= self.channels.keys())]
+        lost = [(block.start, block.end) for block in self._blocks
+                if block.channels and not block.channels <= self.channels.keys()]
         if lost:
-            self._doubt('it has messages of channels that it does not declare',
-                        min(block.start for block in lost), max(block.end for block in lost))
+            self._doubt('it has messages of channels that it does not declare', *_span(lost))
 
     def close(self) -> None:
         self._file.close()
 
     def span(self) -> tuple[int, int] | None:
-        full = [block for block in self._blocks if block.end > 0 and block.channels]
-        return (min(block.start for block in full), max(block.end for block in full)) \
-            if full else None
+        full = [(block.start, block.end) for block in self._blocks
+                if block.end > 0 and block.channels]
+        return _span(full) if full else None
 
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""
@@ -176,7 +175,7 @@ class McapFile(StorageFile):
 
     def _found(self, opcode: int, offset: int, length: int) -> None:
         """Process a record of the file whose content begins at `offset`."""
-        if opcode == _MESSAGE_RECORD:
+        if opcode == _MESSAGE_RECORD and self._summary is None:
             channel, _, log_time, _ = _MESSAGE.unpack(self._file.read(_MESSAGE.size))
             self._blocks.append(_Block(log_time, log_time, offset, length, False, {channel}))
             self._note_time(0, channel, log_time)
@@ -240,21 +239,21 @@ class McapFile(StorageFile):
         summary, chunks = self._summary or (), {
             block.offset: block for block in self._blocks if block.chunk}
         indexes = [entry for entry in summary if isinstance(entry, self._records.ChunkIndex)]
-        missing: list[tuple[int, int]] = []
+        odd: list[tuple[int, int]] = []  # times of chunks that are in one of both only
         for index in indexes:
-            block = chunks.get(index.chunk_start_offset + _RECORD.size)
+            block = chunks.pop(index.chunk_start_offset + _RECORD.size, None)
             times = index.message_start_time, index.message_end_time
             if block is None:
-                missing.append(times)
+                odd.append(times)
                 continue
             if times != (block.start, block.end):
                 block.start, block.end = min(block.start, times[0]), max(block.end, times[1])
                 self._damaged(block, 'its times are not those in the summary')
             if block.channels is not None:
                 block.channels |= index.message_index_offsets.keys()
-        if missing:
-            self._doubt(f'{len(missing)} of the {len(indexes)} chunks in its summary are missing',
-                        min(start for start, _ in missing), max(end for _, end in missing))
+        odd += [(block.start, block.end) for block in chunks.values() if indexes]
+        if odd:
+            self._doubt('it has other chunks than its summary', *_span(odd))
         for entry in summary:
             if isinstance(entry, self._records.Statistics) and not indexes:
                 what, found, expected = ('chunks', len(chunks), entry.chunk_count) \
@@ -271,20 +270,26 @@ class McapFile(StorageFile):
                     if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
                         block.channels.add(_MESSAGE.unpack_from(data)[0])
 
+    def _define_what_is_repeated(self) -> None:
+        """Define what only the summary has whole."""
+        for entry in self._summary or ():
+            self._define(entry)
+
     # -- chunks
 
     def _messages_in(self, block: _Block) -> Iterator[RawMessage]:
         if block.chunk:
             first: int | None = None
-            last, gaps = 0, len(self.gaps)
+            last = 0
             for opcode, data in self._records_in(block):
                 if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
                     message = _message(data)
                     first = message.log_time if first is None else min(first, message.log_time)
                     last = max(last, message.log_time)
                     yield message
-            if (first or 0, last) != (block.start, block.end) and len(self.gaps) == gaps:
-                self._damaged(block, 'its messages have other times than it says', first or 0, last)
+            if (first or 0, last) != (block.start, block.end) and not block.damaged:
+                self._damaged(
+                    block, 'its messages have other times than it says', first or 0, last)
         elif block.length >= _MESSAGE.size:
             self._file.seek(block.offset)
             yield _message(self._file.read(block.length))
@@ -333,7 +338,8 @@ class McapFile(StorageFile):
         return data, whole
 
     def _damaged(self, block: _Block, why: str, *times: int) -> None:
-        """Note a damaged chunk; `times`: of messages in it, if they are not those of its header."""
+        """Note a damaged chunk; `times`: of messages in it, if its header has others."""
+        block.damaged = True
         self._note(f'the chunk at byte {block.offset} is damaged: {why}',
                    min([block.start, *times]), max([block.start, block.end, *times]))
 
@@ -350,6 +356,10 @@ class McapFile(StorageFile):
         self.notes.append(f'{self._path}: cut off or damaged at byte {offset} of {self._size}: '
                           f'{why}; only what is before it is read')
         self.gaps.append(Gap(max((block.end for block in self._blocks), default=0), _LAST))
+
+
+def _span(times: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(start for start, _ in times), max(end for _, end in times)
 
 
 def _message(data: bytes) -> RawMessage:

@@ -14,6 +14,7 @@ from .durability import STEP
 from .flow_rows import event_data, event_text, flow_event, is_flow_change
 from .row import JournalError, Row
 from ..lifecycle.flow_ids import shown
+from ..lifecycle.states import wait_text
 from ..lifecycle.text_format import joined
 
 _NOTES = {
@@ -47,6 +48,8 @@ def why_text(row: Row) -> str:
     cause = ' '.join(row.cause.split())
     if row.kind == 'note' and row.event in (BLOCKED, UNBLOCKED):
         cause = ''  # the text has it
+    if row.kind == 'note' and row.event == 'dialogue':
+        return ''  # so has the actor
     return cause if not row.actor or row.actor in cause else f'{cause} [{row.actor}]'.strip()
 
 
@@ -60,7 +63,7 @@ def _said(row: Row) -> str:
             ('controller', 'controller_said'), ('sensors', 'sensors_said')) if data.get(key)),
             '' if code in ('', 'NONE') else str(code))
     if row.kind == 'note' and row.event == BLOCKED:
-        return f'waits: {row.cause}'
+        return f'waits: {wait_text(row.cause)}'
     if row.kind == 'note' and row.event == UNBLOCKED:
         return 'waits no longer'
     if row.kind == 'note' and row.event == STEP:
@@ -68,6 +71,8 @@ def _said(row: Row) -> str:
     if row.kind == 'note' and row.event in _NOTES:
         word, name = _NOTES[row.event]
         said = row.data.get(name, '')
+        if row.event == 'dialogue' and row.actor not in ('', 'assistant'):
+            word = f'{row.actor} {word}'
         return f'{word}: {said}' if said else word
     if is_flow_change(row):
         change = event_data(flow_event(row))

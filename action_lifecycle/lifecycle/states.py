@@ -95,6 +95,12 @@ def blocked_text(cause: str) -> str:
     return cause if named or not cause else f'dependency: {cause}'
 
 
+def wait_text(waits_for: str) -> str:
+    """Return a text of `blocked_text` without the reason at its beginning."""
+    kind, colon, text = waits_for.partition(': ')
+    return text if colon and kind in BLOCKED_REASONS else waits_for
+
+
 class TaskStatus(NamedTuple):
     """The status of an action in the ledger, and why it waits ('' if it does not)."""
 

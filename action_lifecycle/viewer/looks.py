@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from .record.shown import FlowHead, FlowShown, Shown
-from .words import wait_text
 from ..flow.run.flow_run import HELD
+from ..lifecycle.states import wait_text
 from ..report.looks import Look, LOOKS, state_look
 
 _CAN_BE_HELD = frozenset(('waiting', 'in_progress', 'error', 'fallback'))

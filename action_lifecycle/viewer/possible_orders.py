@@ -11,9 +11,8 @@ decides; an order that it refuses changes nothing.
 from __future__ import annotations
 
 from .record.shown import FlowShown, Shown
-from .words import wait_text
 from ..flow.run.flow_run import HELD
-from ..lifecycle.states import ActionOutcome, ActionState
+from ..lifecycle.states import ActionOutcome, ActionState, wait_text
 
 PAUSE, HOLD, RESUME, CANCEL, SKIP, RETRY, BREAKPOINT, CLEAR_BREAKPOINT = (
     'pause', 'hold', 'resume', 'cancel', 'skip', 'retry', 'breakpoint', 'clear_breakpoint')

@@ -6,13 +6,6 @@
 from __future__ import annotations
 
 from .record.shown import FlowShown
-from ..lifecycle.states import BLOCKED_REASONS
-
-
-def wait_text(waits_for: str) -> str:
-    """Return what an action waits for without the kind of the reason, which its look shows."""
-    kind, colon, text = waits_for.partition(': ')
-    return text if colon and kind in BLOCKED_REASONS else waits_for
 
 
 def flow_text(flow: FlowShown) -> str:
@@ -23,4 +16,4 @@ def flow_text(flow: FlowShown) -> str:
         f'canceled by {flow.canceled_by}' if flow.canceled_by else '',
         f'planning: {flow.planning}' if flow.planning else '',
         f"breakpoints: {', '.join(flow.breakpoints)}" if flow.breakpoints else '',
-        ' '.join(filter(None, (flow.error_code, flow.error_msg))))))
+        flow.error_msg or flow.error_code)))

@@ -51,6 +51,14 @@ class Double:
                 return [json.loads(line) for line in lines]
             time.sleep(0.02)
 
+    def refuse(self, reason: str) -> None:
+        """Refuse the orders that follow; '': accept them."""
+        file = self._folder / 'refuse'
+        if reason:
+            file.write_text(reason)
+        else:
+            file.unlink(missing_ok=True)
+
     def fetched(self) -> int:
         """Return how many pictures were fetched."""
         file = self._folder / 'fetched'

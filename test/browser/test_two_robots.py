@@ -83,7 +83,7 @@ def test_the_list_in_the_header_switches_the_robot(
     choose(page, 'right')
     page.wait_for_url('**/?robot=right')
     assert actions(page) == set(WORK['right'])
-    expect(page.locator('.shell-chip', has_text='Runs 0/3')).to_be_visible()
+    expect(page.locator('.shell-chip', has_text='Running 0/3')).to_be_visible()
     page.locator('.shell-tab', has_text='Now').click()
     page.wait_for_url('**/now?robot=right*')
     expect(page.locator('[data-action=weld]')).to_be_visible()

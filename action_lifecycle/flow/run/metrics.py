@@ -86,9 +86,9 @@ def metrics_table(data: Mapping[str, Any]) -> str:
         ('wait for resources', f"{data['waited_s']:.1f} s" + (
             f", longest {data['longest_wait_s']:.1f} s ({data['longest_wait']})"
             if data['longest_wait'] else '')),
-        ('attempts', f"{data['attempts']}, of them {data['retries']} retries and "
-         f"{data['fallbacks']} fallbacks"),
-        *((f'in {state}', f'{spent:.1f} s') for state, spent in data['states'].items()),
+        ('attempts', f"{data['attempts']}; retries: {data['retries']}, fallbacks: "
+         f"{data['fallbacks']}"),
+        *((f'time in {state}', f'{spent:.1f} s') for state, spent in data['states'].items()),
     ]
     width = max(len(name) for name, _ in rows)
     return '\n'.join(f'{name:{width}}  {value}' for name, value in rows)

@@ -42,8 +42,9 @@ class FallingBack(RunnerBase):
     def _enter_fallback_requested(self) -> None:
         action = self.action
         if action.failed_with is ErrorCode.INTERRUPTED:
-            self._ask(FallbackSpec(strategy='ask'), 'resume', 'Was interrupted, and the sensors '
-                      'do not show its outcome. Execute the motion again?', action.next_fallback)
+            self._ask(FallbackSpec(strategy='ask'), 'resume', 'It was interrupted, and the '
+                      'sensors do not show its outcome. Execute the motion again?',
+                      action.next_fallback)
             return
         index = _next_strategy(action)
         # If a person requests a fallback and none is left, ask a person.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..looks import look_of
 from ..record.shown import Node, Shown
-from ..words import wait_text
+from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 

@@ -22,8 +22,8 @@ from ..place import NOW, Place
 from ..record.flow_record import FlowRecord
 from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
 from ..robots import Robot
-from ..words import wait_text
 from ...lifecycle.flow_ids import stored
+from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import LOOKS, state_look
 from ...traces import Trace, TraceKey

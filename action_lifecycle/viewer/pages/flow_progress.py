@@ -11,7 +11,8 @@ from nicegui import ui
 
 from ..looks import flow_look
 from ..record.shown import FlowShown, Shown
-from ..words import flow_text, wait_text
+from ..words import flow_text
+from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTION_LOOKS, ENDED, LOOKS
 

@@ -28,6 +28,7 @@ from ..record.robot_record import RobotRecord
 from ..record.shown import AttemptShown
 from ...documents.errors import LifecycleError
 from ...journal.row import Row
+from ...lifecycle.flow_ids import stored
 from ...lifecycle.text_format import fact_in_words, printable
 from ...report.wording import duration
 from ...traces import Trace, TraceError, TraceKey
@@ -88,6 +89,7 @@ class _Page:
             graph=drawing.svg(f'Flow {head.name}', every_tab=False),
             style=graph_style('') + times.STYLE,
             times=times.times_svg(list(nodes), record.bars(), last),
+            kinds=times.legend(record.bars()),
             actions=actions, yaml=record.text(), fault=record.fault, faults=list(self._faults),
             history=[_words(row) for row in history[:MAX_ROWS]], rows=len(history))
 
@@ -105,10 +107,9 @@ class _Page:
         return {'shown': attempt, 'conditions': conditions}
 
     async def _trace(self, path: str, number: int) -> Trace | None:
-        outer, _, name = path.rpartition('/')
-        flow_id = '/'.join(filter(None, (self._record.flow_id, outer)))
         try:
-            return await self._rows.traces.find(TraceKey(flow_id, name, number))
+            return await self._rows.traces.find(
+                TraceKey(*stored(self._record.flow_id, path), number))
         except TraceError as error:
             self._faults[str(error)] = None
             return None
@@ -128,7 +129,7 @@ class _Page:
 
 
 def _fact(fact: Mapping[str, Any]) -> dict[str, str]:
-    return {'name': str(fact['name']), 'value': fact_in_words(fact),
+    return {'name': str(fact['name']), 'value': fact_in_words(fact, str(fact.get('unit') or '')),
             'validity': str(fact.get('validity', '')), 'note': str(fact.get('note', ''))}
 
 

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import floor, log10
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ..charts.gantt import WAITS
 from ..record.shown import Bar
 from ...lifecycle.text_format import printable
-from ...report.looks import LOOKS, state_look
+from ...report.looks import Look, LOOKS, state_look
 from ...report.wording import duration
 
 NAMES, WIDTH, ROW, HEAD = 170, 1000, 24, 22  # px
@@ -20,9 +21,40 @@ LONGEST = 26
 STYLE = """
 .times{font:12px system-ui,'Segoe UI',Roboto,sans-serif;max-width:100%;height:auto}
 .times text{fill:var(--text)} .times .tick{fill:var(--soft);font-size:11px}
-.times .grid{stroke:var(--grid)} .times .piece{fill:var(--look)}
-.times .wait{fill:none;stroke:var(--look);stroke-dasharray:3 2}
+.times .grid{stroke:var(--grid)} .times-state,.times-end{fill:var(--look)}
+.times-wait{fill:none;stroke:var(--look);stroke-dasharray:3 2}
 """
+NARROW = 16.0
+"""Width (px) of an error below which its symbol is drawn instead of a bar."""
+
+
+class Kind(NamedTuple):
+    """A kind of bars or ends in a legend; `shape`: state, wait or end."""
+
+    label: str
+    css: str
+    shape: str
+    symbol: str = ''
+
+
+def legend(bars: Iterable[Bar]) -> list[Kind]:
+    """Return the kinds that occur, each once."""
+    found: dict[Kind, None] = {}
+    for bar in bars:
+        look, label, shape = _look(bar)
+        found[Kind(label, look.css, shape)] = None
+        if bar.outcome:
+            ended = state_look('terminated', bar.outcome)
+            found[Kind(ended.label, ended.css, 'end', ended.symbol)] = None
+    return sorted(found, key=lambda kind: ('state', 'wait', 'end').index(kind.shape))
+
+
+def _look(bar: Bar) -> tuple[Look, str, str]:
+    """Return the look of a bar, its label and its shape."""
+    if bar.kind != 'state':
+        return LOOKS['blocked'], WAITS.get(bar.name, bar.name), 'wait'
+    look = state_look(bar.name)
+    return look, look.label, 'state'
 
 
 def times_svg(paths: Sequence[str], bars: Sequence[Bar], now: float) -> str:
@@ -40,7 +72,7 @@ def times_svg(paths: Sequence[str], bars: Sequence[Bar], now: float) -> str:
     rows = {path: HEAD + ROW * index for index, path in enumerate(paths)}
     for path, y in rows.items():
         parts.append(f'<text x="0" y="{y + 16}">{escape(printable(path, LONGEST))}</text>')
-    for bar in bars:
+    for bar in sorted(bars, key=lambda bar: bar.name == 'error'):  # symbols are above bars
         if bar.path in rows:
             parts.append(_piece(bar, rows[bar.path], start, scale, now))
     return ''.join([*parts, '</svg>'])
@@ -49,18 +81,21 @@ def times_svg(paths: Sequence[str], bars: Sequence[Bar], now: float) -> str:
 def _piece(bar: Bar, y: float, start: float, scale: float, now: float) -> str:
     lasted = (bar.end or now) - bar.start
     x, width = NAMES + (bar.start - start) * scale, max(1.0, lasted * scale)
-    look = state_look(bar.name) if bar.kind == 'state' else LOOKS['blocked']
-    name = look.label if bar.kind == 'state' else WAITS.get(bar.name, bar.name)
-    title = printable(f'{bar.path}: {name}, {duration(lasted)}', 300)
-    shape = 'piece' if bar.kind == 'state' else 'wait'
-    found = (f'<rect class="{shape} {look.css}" x="{x:.1f}" y="{y + 4}" width="{width:.1f}" '
-             f'height="{ROW - 8}" rx="2"><title>{escape(title)}</title></rect>')
+    look, name, shape = _look(bar)
+    title = f'<title>{escape(printable(f"{bar.path}: {name}, {duration(lasted)}", 300))}</title>'
+    if look.name == 'error' and width < NARROW:
+        found = _symbol(look, x - NARROW / 2, y, title)
+    else:
+        found = (f'<rect class="times-{shape} {look.css}" x="{x:.1f}" y="{y + 4}" '
+                 f'width="{width:.1f}" height="{ROW - 8}" rx="2">{title}</rect>')
     if bar.outcome:
-        ended = state_look('terminated', bar.outcome)
-        found += (f'<path class="piece {ended.css}" fill-rule="evenodd" '
-                  f'd={quoteattr(ended.symbol)} '
-                  f'transform="translate({x + width + 3:.1f},{y + 5}) scale(.9)"/>')
+        found += _symbol(state_look('terminated', bar.outcome), x + width + 3, y)
     return found
+
+
+def _symbol(look: Look, x: float, y: float, title: str = '') -> str:
+    return (f'<path class="times-end {look.css}" fill-rule="evenodd" d={quoteattr(look.symbol)} '
+            f'transform="translate({x:.1f},{y + 5}) scale(.9)">{title}</path>')
 
 
 def _ticks(span: float) -> Iterator[float]:

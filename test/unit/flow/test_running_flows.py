@@ -318,7 +318,7 @@ def test_metrics_count_waits_retries_and_fallbacks_also_across_a_crash(
     assert metrics['waited_s'] == pytest.approx(1.1) and metrics['longest_wait'] == 'b'
     table = metrics_table(metrics)
     assert '1.1 s, longest 1.1 s (b)' in table
-    assert 'of them 1 retries and 1 fallbacks' in table
+    assert '4; retries: 1, fallbacks: 1' in table
 
 
 # Size

@@ -35,8 +35,8 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def flows(journal: Path, level: str, name: str = '', window: Window = Window()) -> list[object]:
-    group = next(group for group in read_report([journal], window)['groups']
+def flows(journal: Path, level: str, name: str = '', window: Window | None = None) -> list[object]:
+    group = next(group for group in read_report([journal], window or Window())['groups']
                  if group['level'] == level and name in ('', group['flow']))
     found = group['flows']
     return [*(found[key] for key in ('finished', 'failed', 'canceled', 'open')),

@@ -18,9 +18,10 @@ from ...place import FLOW, Place
 from ...record.flow_record import FlowRecord
 from ...record.shown import FlowHead, Shown, STRUCTURE, Update
 from ...robots import Robot
-from ...words import flow_text, wait_text
+from ...words import flow_text
 from ....documents.errors import LifecycleError
 from ....lifecycle.flow_ids import stored
+from ....lifecycle.states import wait_text
 
 MAX_FLOWS = 8
 MAX_ACTIONS = 50
