@@ -21,9 +21,11 @@ COMPLETE = """() => document.querySelector('.shell-content')
     && !document.querySelector('.shell-wait, .q-spinner')
     && document.querySelector('.shell-content').innerText.trim()"""
 DRAWN = """async () => {
-    const until = performance.now() + 5000;
-    while (performance.now() < until && [...document.querySelectorAll('.camera')].some(
-        camera => !camera.querySelector('img')?.naturalWidth))
+    const until = performance.now() + 20000;
+    const waits = () => [...document.querySelectorAll('.camera')].some(
+            camera => !camera.querySelector('img')?.naturalWidth)
+        || document.querySelector('.runs-pictures:empty');
+    while (performance.now() < until && waits())
         await new Promise(done => setTimeout(done, 50));
     await new Promise(done => requestAnimationFrame(() => setTimeout(done, 700))); }"""
 

@@ -30,7 +30,7 @@ NODES = {'bridge': 'gone', 'ledger': 'inactive', 'agent': 'active', 'model': 'ne
 FLOW = '?flow=f&pick=refuted'
 VIEWS = {
     FLOW: ['.flow-figures', '.flow-chip', '.ag-cell', '.ag-header-cell-text',
-                             '.attempt-word', '.action-name', '.shell-tab', '.flow-wait'],
+           '.attempt-word', '.action-name', '.shell-tab', '.flow-wait'],
     'timeline?flow=f&pick=asks&at=20': ['.player-when', '.timeline-kind', '.shell-past'],
     'now': ['.safety-chip', '.question-text', '.facts-value', '.node-name', '.open-action-name'],
     'runs': ['.runs-value', '.runs-name', '.runs-table th', '.runs-svg text']}

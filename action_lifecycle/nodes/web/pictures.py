@@ -109,7 +109,7 @@ def png(pixels: npt.NDArray[np.uint8]) -> bytes:
     try:
         from PIL import Image  # on use: cameras mostly send compressed pictures
     except ModuleNotFoundError as error:
-        raise LifecycleError("uncompressed pictures need Pillow; install it with: "
+        raise LifecycleError('uncompressed pictures need Pillow; install it with: '
                              "pip install 'action_lifecycle[web]'") from error
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, 'png', compress_level=1)

@@ -85,8 +85,9 @@ def panel(
         first['markLine'] = {'silent': True, 'symbol': 'none', 'data': [{
             'yAxis': threshold, 'lineStyle': {'color': '@limit', 'type': 'dashed', 'width': 1},
             'label': {'show': True, 'position': 'insideStartTop', 'color': '@muted',
+                      'backgroundColor': '@back', 'padding': [0, 3],
                       'fontSize': 10, 'formatter': f'{term.sign} {threshold:g}',
-                      'distance': 1}}]}
+                      'distance': 3}}]}
         for each in series if term.sign in MET else ():
             each['maps'] = [_colours(term.sign, threshold)]
             del each['lineStyle']['color']  # it would hide those of the map

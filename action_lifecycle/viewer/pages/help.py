@@ -14,7 +14,8 @@ KEYS = (
     *((view.key, f'{view.label}: {view.about}') for view in VIEWS),
     ('/', 'choose another flow'), ('l', 'back to now'), ('d', 'light, dark, or as the system'),
     ('?', 'this list'), ('Tab, arrows', 'move between actions; Enter opens one'),
-    ('Esc', 'close a dialog'))
+    ('Space', 'graph: open or close a group'), ('+ − 0', 'graph: larger, smaller, all of it'),
+    ('← → Home End', 'player: a row back or on, the first row, now'), ('Esc', 'close a dialog'))
 
 
 def help_dialog(orders: PageOrders) -> ui.dialog:

@@ -56,7 +56,7 @@ class Shown(NamedTuple):
     waits_for: str = ''  #: locks or people's orders, begins with one of BLOCKED_REASONS
     seq: int = 0  #: of its last row; 0: none
     failures: int = 0  #: attempts that failed so far
-    breakpoint: bool = False
+    breakpoint: bool = False  # noqa: A003
 
 
 class Bar(NamedTuple):
