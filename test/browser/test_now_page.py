@@ -105,7 +105,7 @@ def test_each_part_is_shown_and_follows(cell: Cell, pages: Pages) -> None:
 
 
 def test_only_orders_that_make_sense_are_enabled_and_carry_the_actor(
-    cell: Cell, pages: Pages, tmp_path: Path
+    cell: Cell, pages: Pages
 ) -> None:
     page = cell.double.open(pages, 'now', actor='ann')
     flow = page.locator('.open-flow-head')
@@ -130,7 +130,7 @@ def test_only_orders_that_make_sense_are_enabled_and_carry_the_actor(
     flow.locator('[data-order=resume]').focus()
     page.keyboard.press('Enter')
     assert cell.double.orders(2)[1][0] == 'resume'
-    (tmp_path / 'refuse').write_text('the flow has ended')
+    cell.double.refuse('the flow has ended')
     action.locator('[data-order=cancel]').click()
     page.locator('[data-confirm]').click()
     assert cell.double.orders(3)[2][:5] == ['cancel', 'pick-1', 'pick', 'ann', '']

@@ -141,6 +141,7 @@ def connect_checks(
             add(check, [name])
         if spec.range is not None:
             in_range = Range(recover, checked.source, spec.range)
+            checked.sampled.append(in_range)  # its value before a sample counts, too
             checked.checks.append(in_range)
             add(in_range, [name])
         for agree, when in health.agree:

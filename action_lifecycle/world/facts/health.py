@@ -216,7 +216,11 @@ class ValueCheck(Check):
 
 
 class Range(ValueCheck):
-    """Fails when the value of a fact, or an element of it, is out of its bounds."""
+    """
+    Fails when the value of a fact, or an element of it, is out of its bounds.
+
+    The value over a window also changes between samples, when one leaves the window.
+    """
 
     def __init__(self, recover: float, source: Source, bounds: Any) -> None:
         super().__init__(recover)
@@ -224,43 +228,49 @@ class Range(ValueCheck):
         self._bounds = np.asarray(bounds, dtype=float).reshape(-1, 2)
         self._single = tuple(self._bounds[0].tolist()) if len(self._bounds) == 1 else None
         self._unit = source.unit and f' {source.unit}'
-        self._outside = ''
+        self.clear()
 
     def clear(self) -> None:
         super().clear()
         self._outside = ''
+        self._same = math.inf, math.inf  #: from when until when the value is the one compared
 
     def compare(self, now: float) -> None:
-        self._outside = ''
-        value = self._source.read(now, -math.inf, 0.0)
+        self._same = math.inf, math.inf
+        self._outside = self.text(now)
+        self._same = now, self._source.changes(now, 0.0)
+
+    def _found(self, value: Any) -> str:
+        """Return what is out of bounds."""
         if value is None:
-            return
+            return ''
         if isinstance(value, (float, int)) and self._single is not None:
             low, high = self._single
-            if not low <= value <= high:
-                self._outside = self._text('', value, low, high)
-            return
+            return '' if low <= value <= high else self._text('', value, low, high)
         numbers = np.asarray(value, dtype=float).ravel()
         bounds = self._bounds
         if len(bounds) not in (1, numbers.size):
-            self._outside = f'range: {numbers.size} numbers; expected {len(bounds)}'
-            return
+            return f'range: {numbers.size} numbers; expected {len(bounds)}'
         wrong = ~((numbers >= bounds[:, 0]) & (numbers <= bounds[:, 1]))
-        if wrong.any():
-            index = int(wrong.argmax())
-            self._outside = self._text(
-                f'element {index} is ' if numbers.size > 1 else '', numbers[index],
-                *bounds[index if len(bounds) > 1 else 0])
+        if not wrong.any():
+            return ''
+        index = int(wrong.argmax())
+        return self._text(
+            f'element {index} is ' if numbers.size > 1 else '', numbers[index],
+            *bounds[index if len(bounds) > 1 else 0])
 
     def _text(self, place: str, value: float, low: float, high: float) -> str:
         return (f'range: {place}{value:.4g}{self._unit}; '
                 f'expected {low:g} to {high:g}{self._unit}')
 
     def failing(self, now: float) -> bool:
-        return self._outside != ''
+        return self.text(now) != ''
 
     def text(self, now: float) -> str:
-        return self._outside
+        start, end = self._same
+        # What is asked between samples is not kept, so that no result depends on who asks.
+        return self._outside if start <= now < end else \
+            self._found(self._source.read(now, -math.inf, 0.0))
 
 
 def equal(one: Any, other: Any) -> bool:

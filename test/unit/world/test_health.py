@@ -204,6 +204,44 @@ def test_a_value_out_of_range_is_unknown_and_not_clamped() -> None:
     assert model.value('x', 1.26).validity is Validity.VALID
 
 
+WINDOW = """
+estop: none
+facts:
+  x: {{topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=x]', unit: m,
+       reduce: median, window: 0.1, max_age: 0.3{}}}
+  z: {{expression: x, unit: m{}}}
+"""
+RANGE = ', health: {range: [0.0, 0.05], recover: 0.04}'
+
+
+@pytest.mark.parametrize('health, name', [((RANGE, ''), 'x'), (('', RANGE), 'z')])
+def test_a_value_that_leaves_its_range_between_two_samples_is_unknown(
+    health: tuple[str, str], name: str
+) -> None:
+    """The median changes when the oldest sample leaves the window."""
+    model = WorldModel(parse_facts(WINDOW.format(*health)))
+    results: list[WatchResult] = []
+    now = feed(model, [0.0, 0.0, 0.0, 0.2, 0.2])  # from 1.0 s to 1.08 s
+    assert model.value(name, now).value == 0.0
+    assert model.value(name, 1.099).validity is Validity.VALID
+    model.confirm([Condition('confirm', f'{name} < 0.2', hold=0.03, within=1.0)], 1.085,
+                  results.append)
+    value = model.value(name, 1.101)
+    assert (value.value, value.validity) == (0.1, Validity.UNKNOWN)
+    assert value.note == 'range: 0.1 m; expected 0 to 0.05 m'
+    model.advance(1.13)  # the condition was true, then unknown, and so not held
+    assert not results
+
+
+def test_a_failure_between_two_samples_counts_until_it_is_recovered() -> None:
+    model = WorldModel(parse_facts(WINDOW.format(RANGE.replace('0.04', '0.3'), '')))
+    feed(model, [0.0, 0.0, 0.0, 0.2, 0.2])
+    now = feed(model, [0.0, 0.0], 1.11)
+    value = model.value('x', now)
+    assert value.value == 0.0 and value.validity is Validity.UNKNOWN
+    assert 'ended; counts for 0.3 s' in value.note
+
+
 def test_one_range_for_each_element() -> None:
     model = WorldModel(parse_facts("""
 estop: none
