@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 from .record.shown import FlowHead, FlowShown, Shown
-from ..flow.run.flow_run import HELD
-from ..lifecycle.states import wait_text
 from ..report.looks import Look, LOOKS, state_look
 
 _CAN_BE_HELD = frozenset(('waiting', 'in_progress', 'error', 'fallback'))
@@ -16,9 +14,8 @@ _CAN_BE_HELD = frozenset(('waiting', 'in_progress', 'error', 'fallback'))
 def look_of(shown: Shown) -> Look:
     """Return the look of an action; it is blocked if it waits for resources or people."""
     look = state_look(shown.state, shown.outcome)
-    waits = wait_text(shown.waits_for)
-    return LOOKS['blocked'] if waits and (
-        look.name in _CAN_BE_HELD or waits.startswith(HELD)) else look
+    return LOOKS['blocked'] if shown.waits_for and (
+        look.name in _CAN_BE_HELD or shown.is_stopped) else look
 
 
 def flow_look(flow: FlowShown | FlowHead) -> Look:

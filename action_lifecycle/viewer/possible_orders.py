@@ -11,8 +11,7 @@ decides; an order that it refuses changes nothing.
 from __future__ import annotations
 
 from .record.shown import FlowShown, Shown
-from ..flow.run.flow_run import HELD
-from ..lifecycle.states import ActionOutcome, ActionState, wait_text
+from ..lifecycle.states import ActionOutcome, ActionState
 
 PAUSE, HOLD, RESUME, CANCEL, SKIP, RETRY, BREAKPOINT, CLEAR_BREAKPOINT = (
     'pause', 'hold', 'resume', 'cancel', 'skip', 'retry', 'breakpoint', 'clear_breakpoint')
@@ -71,7 +70,7 @@ def _resume(begun: bool, at_breakpoint: bool, shown: Shown) -> str:
 
 
 def _skip(shown: Shown) -> str:
-    if shown.state in _SKIPPABLE or wait_text(shown.waits_for).startswith(HELD):
+    if shown.state in _SKIPPABLE or shown.is_stopped:
         return ''
     return 'it is at work; cancel it, or pause the flow with hold, first'
 

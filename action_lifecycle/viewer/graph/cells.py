@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from ..looks import look_of
 from ..record.shown import Node, Shown
-from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 
@@ -38,7 +37,7 @@ def action_cell(node: Node, own: Shown, inner: Counter[str] | None) -> Cell:
     if own.attempt > 1 and own.failures:
         label += f', attempt {own.attempt}, {own.failures} failed'
     if own.waits_for:
-        label += f', waits: {wait_text(own.waits_for)}'
+        label += f', waits: {own.waits}'
     return _cell(look, _detail(node, own, look), label, inner)
 
 
@@ -73,7 +72,7 @@ def group_look(looks: Mapping[str, int]) -> Look:
 
 def _detail(node: Node, own: Shown, look: Look) -> str:
     if own.waits_for and look.name not in ENDED:
-        return wait_text(own.waits_for)
+        return own.waits
     parts = ['breakpoint' if own.breakpoint else node.kind, look.label,
              f'try {own.attempt}{WARNING if own.failures else ""}' if own.attempt > 1 else '']
     return ' · '.join(filter(None, parts))

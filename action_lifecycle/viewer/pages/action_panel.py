@@ -23,7 +23,6 @@ from ..record.flow_record import FlowRecord
 from ..record.shown import AttemptShown, FLOW, Node, Shown, STRUCTURE
 from ..robots import Robot
 from ...lifecycle.flow_ids import stored
-from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import LOOKS, state_look
 from ...traces import Trace, TraceKey
@@ -141,7 +140,7 @@ class ActionPanel:
         if shown.since:
             told.append(f'since {clock(shown.since)}')
         self._when.set_text(' · '.join(filter(None, told)))
-        self._waits.set_text(f'Waits: {printable(wait_text(shown.waits_for), LONGEST)}')
+        self._waits.set_text(f'Waits: {printable(shown.waits, LONGEST)}')
         self._waits.set_visibility(bool(shown.waits_for))
         question = next((one for one in self._robot.record.questions() if self._moment.live and (
             one.flow_id, one.action_id) == stored(self._flow_id, self._path)), None)

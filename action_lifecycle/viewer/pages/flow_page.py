@@ -94,7 +94,7 @@ class _FlowPage:
                         _tool('fit_screen', 'Show all (0)', lambda: self._graph.fit())
                         _tool('add', 'Zoom in (+)', lambda: self._graph.zoom(1.25))
                         _tool('remove', 'Zoom out (-)', lambda: self._graph.zoom(0.8))
-                    self._graph = FlowGraph(self._picked, self._toggle, self._leave)
+                    self._graph = FlowGraph(self._pick, self._toggle, self._leave)
         return root
 
     def _update(self, record: FlowRecord, due: Paths | None) -> None:
@@ -136,9 +136,6 @@ class _FlowPage:
         self._lost.set_text(printable(fault, LONGEST))
 
     # what people do
-
-    def _picked(self, path: str) -> None:
-        self._pick(path)
 
     def _choose(self, path: str) -> None:
         """Pick an action that was chosen outside of the graph."""

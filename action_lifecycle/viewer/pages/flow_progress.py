@@ -12,7 +12,6 @@ from nicegui import ui
 from ..looks import flow_look
 from ..record.shown import FlowShown, Shown
 from ..words import flow_text
-from ...lifecycle.states import wait_text
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTION_LOOKS, ENDED, LOOKS
 
@@ -109,5 +108,5 @@ class FlowProgress:
 
 def waiting(now: Mapping[str, Shown]) -> list[tuple[str, str]]:
     """Return the actions that wait for resources or people, with what they wait for."""
-    return [(path, wait_text(shown.waits_for)) for path, shown in now.items()
+    return [(path, shown.waits) for path, shown in now.items()
             if shown.waits_for and shown.state != 'terminated']

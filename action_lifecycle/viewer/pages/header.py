@@ -63,7 +63,7 @@ class Header:
             with ui.element('div').classes('shell-state'):
                 self._state = _chip()
                 with ui.element('a').classes('shell-asked') as link:
-                    link.props['href'] = Place(robot.name if len(robots) > 1 else '').url(NOW)
+                    link.props['href'] = Place(robot.name).url(NOW)
                     self._asked = _chip('Questions')
                 self._safety = _chip('Safety')
                 self._link = _chip('Connection')

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ...flow.run.flow_run import HELD
+from ...lifecycle.states import wait_text
+
 STRUCTURE = '*'
 """Among the paths that a row has changed: that it has changed which actions there are."""
 FLOW = ''
@@ -57,6 +60,16 @@ class Shown(NamedTuple):
     seq: int = 0  #: of its last row; 0: none
     failures: int = 0  #: attempts that failed so far
     breakpoint: bool = False  # noqa: A003
+
+    @property
+    def waits(self) -> str:
+        """Return what it waits for, without the reason at the beginning of `waits_for`."""
+        return wait_text(self.waits_for)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped by a pause with `hold`."""
+        return self.waits.startswith(HELD)
 
 
 class Bar(NamedTuple):

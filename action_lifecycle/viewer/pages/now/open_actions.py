@@ -21,7 +21,6 @@ from ...robots import Robot
 from ...words import flow_text
 from ....documents.errors import LifecycleError
 from ....lifecycle.flow_ids import stored
-from ....lifecycle.states import wait_text
 
 MAX_FLOWS = 8
 MAX_ACTIONS = 50
@@ -194,7 +193,7 @@ class _OpenAction:
         if any((each.flow_id, each.action_id) == stored(*self._key)
                for each in self._robot.now.questions):
             said.append('waits for an answer')
-        said.append(wait_text(shown.waits_for))
+        said.append(shown.waits)
         text = ' · '.join(filter(None, said))
         self._waits.set_text(text)
         self._waits.props['title'] = text
