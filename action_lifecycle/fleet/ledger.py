@@ -12,7 +12,8 @@ entry point of the group `action_lifecycle.ledgers`. Its name is the URL scheme:
         ...  # the methods of `Ledger`
 
 `open_ledger('sqlite:///path', robot)` then returns it. `backends/memory.py` is the smallest
-example. test/unit/fleet/test_contract.py tests the guarantees of this protocol.
+example. test/unit/fleet/test_contract.py and test_work_contract.py test the
+guarantees of this protocol.
 
 All methods raise `LedgerUnavailable` if the server can't be reached or reports an error. Then a
 change may or may not have been made; every change can be repeated.

@@ -1,147 +1,34 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base of the managed nodes: gates, faults, timers, the executor and what holds it."""
+"""The base of the managed nodes: gates, faults, names, timers and diagnostics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import inspect
-import logging
-import os
-import re
 import time
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
-from action_lifecycle.nodes.shared.ros_log import log_to
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle.ros.node.diagnostics import Health, OK
-from action_lifecycle.ros.node.executor import make_executor
-from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle.ros.node.name_claim import WAITING
 from action_lifecycle.ros.node.timers import Alarm, sleep, Timeout
 from action_lifecycle.ros.node.transitions import FAILURE, SUCCESS
-from action_lifecycle.ros.node.watchdog import Watchdog
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticArray
-from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
-from rcl_interfaces.msg import Log
-import rclpy
-from rclpy.action import ActionClient
-from rclpy.context import Context
-from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, qos_profile_action_status_default, QoSProfile
+from rclpy.qos import qos_profile_action_status_default
 from rosgraph_msgs.msg import Clock
 
 from .ending import destroy
+from .managed_rig import Example, Rig, rig
 
-
-class Example(ManagedNode):
-    """A node with one of each; what goes wrong is set by the test."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__('example', **kwargs)
-        self.fault: Exception | None = None
-        self.still_busy = False
-        self.calls: list[str] = []
-
-    def configure(self) -> None:
-        self.claim_name()
-        self.publisher = self.add_publisher(SafetyState, '~/state', state_qos())
-        self.add_service(ClearStop, '~/serve', self.serve)
-        self.add_action_server(ConfirmOutcome, '~/act', self.act)
-        self.add_timer(0.01, lambda: None)
-        if self.fault is not None:
-            raise self.fault
-
-    def activate(self) -> None:
-        self.calls.append('activate')
-
-    def halt(self) -> None:
-        self.calls.append('halt')
-
-    def busy(self) -> bool:
-        return self.still_busy
-
-    def deactivate(self) -> None:
-        self.calls.append('deactivate')
-
-    def cleanup(self) -> None:
-        self.calls.append('cleanup')
-
-    def serve(self, request: Any, response: Any) -> Any:
-        if request.actor == 'nobody':
-            raise LifecycleError('nobody is not known')
-        if request.actor == 'bug':
-            raise ZeroDivisionError
-        response.accepted = True
-        return response
-
-    async def act(self, handle: Any) -> Any:
-        if self.fault is not None:
-            raise self.fault
-        handle.succeed()
-        return ConfirmOutcome.Result(verdict=1)
-
-
-class Rig:
-
-    def __init__(self, **parameters: Any) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=domain_id())
-        self.executor = make_executor(context=self.context)
-        self.node = Example(context=self.context, parameter_overrides=[
-            Parameter(name, value=value) for name, value in parameters.items()])
-        self.other = rclpy.create_node('other', context=self.context)
-        self.executor.add_node(self.node)
-        self.executor.add_node(self.other)
-        self.change = self.other.create_client(ChangeState, 'example/change_state')
-        self.get = self.other.create_client(GetState, 'example/get_state')
-        self.served = self.other.create_client(ClearStop, 'example/serve')
-        self.action = ActionClient(self.other, ConfirmOutcome, 'example/act')
-
-    def until(self, condition: Any, timeout: float = 10.0) -> None:
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, 'did not happen in time'
-            self.executor.spin_once(timeout_sec=0.05)
-
-    def wait(self, future: Any) -> Any:
-        self.until(future.done)
-        return future.result()
-
-    def call(self, client: Any, request: Any) -> Any:
-        self.until(client.service_is_ready)
-        return self.wait(client.call_async(request))
-
-    def transition(self, number: int) -> bool:
-        request = ChangeState.Request(transition=Transition(id=number))
-        return bool(self.call(self.change, request).success)
-
-    @property
-    def state(self) -> int:
-        return int(self.call(self.get, GetState.Request()).current_state.id)
-
-    def close(self) -> None:
-        self.executor.shutdown()
-        destroy(self.node, self.other)
-        rclpy.try_shutdown(context=self.context)
-
-
-@pytest.fixture
-def rig() -> Iterator[Rig]:
-    rig = Rig()
-    yield rig
-    rig.close()
+__all__ = ['rig']  # a fixture
 
 
 def test_a_fault_in_configure_leaves_it_unconfigured_with_nothing_created(rig: Rig) -> None:
@@ -316,81 +203,6 @@ def test_an_alarm_and_a_delay_in_ros_time_survive_a_jump_back() -> None:
     rig.close()
 
 
-@pytest.mark.parametrize(('version', 'choice', 'expected'), [
-    ((7, 1, 6), 'auto', 'SingleThreadedExecutor'), ((7, 1, 11), 'auto', 'EventsExecutor'),
-    ((7, 1, 11), 'single_threaded', 'SingleThreadedExecutor'),
-    ((7, 1, 6), 'events', 'EventsExecutor'), ((), 'auto', 'SingleThreadedExecutor'),
-    ((8, 0, 0), 'auto', 'SingleThreadedExecutor'), ((9, 1, 2), 'auto', 'SingleThreadedExecutor'),
-    ((9, 1, 4), 'auto', 'EventsExecutor'), ((10, 0, 4), 'auto', 'EventsExecutor')])
-def test_the_executor_is_chosen_by_the_version_of_rclpy(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, version: Any, choice: str, expected: str
-) -> None:
-    monkeypatch.setattr('action_lifecycle.ros.node.executor.rclpy_version', lambda: version)
-    assert type(make_executor(choice, rig.context)).__name__ == expected
-
-
-def test_what_holds_the_executor_is_told_by_name_once_and_counted(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever else holds the executor, on a machine that is busy, is counted and told of too."""
-    told: list[str] = []
-    monkeypatch.setattr(rig.node.watchdog, '_log', told.append)
-    rig.node.start()
-    ran: list[float] = []
-
-    def slow() -> None:
-        time.sleep(0.03)
-        ran.append(time.monotonic())
-
-    for _ in range(3):
-        Timeout(rig.node, 0.0, slow)
-    rig.until(lambda: len(ran) == 3)
-    assert rig.node.watchdog.count >= 3
-    (took,) = (found for text in told
-               if (found := re.search(r'slow took (\d+) ms, in which the node did', text)))
-    assert int(took[1]) >= 30
-    health: list[Any] = []
-    rig.node.add_timer(0.1, slow)  # again and again: the slowest is told, it may be another once
-    rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
-    rig.until(lambda: any('slow took' in status.message for array in health
-                          for status in array.status if status.name == 'example: executor'))
-
-
-def test_what_takes_long_is_a_warning_only_if_people_may_notice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    times = iter([0.03, 1.0, 1.25, 2.0, 2.015])
-    monkeypatch.setattr('action_lifecycle.ros.node.watchdog.now', lambda: next(times))
-    told: list[str] = []
-    warned: list[str] = []
-    dog = Watchdog(told.append, warn=warned.append)
-    dog.ended('topic /scan', 0.0)
-    assert told == ['topic /scan took 30 ms, in which the node did nothing else']
-    dog.ended('service ~/check', next(times))
-    assert warned == ['service ~/check took 250 ms, in which the node did nothing else']
-    dog.ended('topic /scan', next(times))
-    assert (dog.count, len(told)) == (2, 1)
-
-
-def test_what_takes_long_is_told_and_warned_of_with_debug_messages_too() -> None:
-    logger = rclpy.logging.get_logger('watched')
-    logger.set_level(rclpy.logging.LoggingSeverity.DEBUG)
-    for took in (0.03, 1.0, 0.03):
-        Watchdog(logger.debug, warn=logger.warning).ended('work', time.perf_counter() - took)
-
-
-def test_a_callback_is_called_what_people_know_it_by(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(rig.node.watchdog, '_log', told.append)
-    monkeypatch.setattr(rig.node.watchdog, '_warn', told.append)
-    rig.node.guarded(lambda: time.sleep(0.03), what='answer of action /arm/move')()
-    rig.node.guarded(lambda: time.sleep(0.03))()
-    assert [text.partition(' took ')[0] for text in told] == [
-        'answer of action /arm/move', 'work of test_a_callback_is_called_what_people_know_it_by']
-
-
 def test_diagnostics_are_asked_for_while_somebody_listens(rig: Rig) -> None:
     asked: list[float] = []
 
@@ -407,70 +219,3 @@ def test_diagnostics_are_asked_for_while_somebody_listens(rig: Rig) -> None:
     rig.until(lambda: any(status.name == 'example: asked' and status.message == 'fine'
                           for array in health for status in array.status))
     assert asked
-
-
-def test_lines_of_the_log_have_their_place_and_no_source_file_is_read_for_it(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[Any] = []
-    rig.other.create_subscription(
-        Log, '/rosout', found.append, QoSProfile(
-            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-    log = rig.node.get_logger()
-
-    def repeated(word: str) -> None:
-        for _ in range(3):
-            log.info(f'{word} one', once=True)
-            log.info(f'{word} other', skip_first=True)
-
-    def plain() -> None:
-        log.info('plain')
-        log.debug('not shown')
-        log.error('bad')
-
-    repeated('repeated')
-    with monkeypatch.context() as patched:
-        patched.setattr(inspect, 'getframeinfo', None)
-        plain()
-    rig.until(lambda: any(line.msg == 'bad' for line in found))
-    lines = [line for line in found if line.name == 'example']
-    assert [line.msg for line in lines] == [
-        'repeated one', 'repeated other', 'repeated other', 'plain', 'bad']
-    assert {(line.file, line.function) for line in lines} == {
-        (__file__, 'repeated'), (__file__, 'plain')}
-    assert [line.level for line in lines[3:]] == [20, 40]
-    assert [line.line for line in lines[3:]] == [
-        plain.__code__.co_firstlineno + 1, plain.__code__.co_firstlineno + 3]
-
-
-def test_text_that_is_not_valid_does_not_stop_who_logs_it(rig: Rig) -> None:
-    found: list[Any] = []
-    rig.other.create_subscription(
-        Log, '/rosout', found.append, QoSProfile(
-            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-    logger = logging.getLogger('action_lifecycle')
-    before = logger.handlers, logger.propagate
-    try:
-        log_to(rig.node)
-        logger.error('bad: %s', '\ud800')
-        rig.node.get_logger().info('bad, too: \ud800', once=True)
-        rig.until(lambda: {'bad: ?', 'bad, too: ?'} <= {line.msg for line in found})
-    finally:
-        logger.handlers, logger.propagate = before
-
-
-def test_each_step_of_a_coroutine_is_timed_not_what_it_awaits(rig: Rig) -> None:
-    told: list[str] = []
-    dog = Watchdog(told.append)
-
-    async def patient() -> str:
-        await sleep(rig.node, 0.1)
-        return 'done'
-
-    async def slow() -> None:
-        await sleep(rig.node, 0.01)
-        time.sleep(0.03)
-
-    assert rig.wait(rig.executor.create_task(dog.steps('patient', patient()))) == 'done'
-    rig.wait(rig.executor.create_task(dog.steps('slow', slow())))
-    assert [text.split()[0] for text in told] == ['slow']

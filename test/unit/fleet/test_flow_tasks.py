@@ -15,7 +15,7 @@ import pytest
 from unit.docs.pages import examples
 from unit.flow.robot import Clock, MOTION, Process, Robot
 
-from .test_contract import with_ledger
+from .ledgers import with_ledger
 from .test_sync import journal, write
 
 __all__ = ['journal']  # a fixture

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 import pytest
 import redis.asyncio
 
+from .ledgers import route, with_ledger
 from .test_consumer import IDLE, Work
-from .test_contract import route, with_ledger
 
 
 def test_operations_are_listed_with_the_newest_change_first(backend):

@@ -21,7 +21,7 @@ from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
 
-from .test_contract import with_ledger
+from .ledgers import with_ledger
 from .test_sync import journal
 
 __all__ = ['journal']  # a fixture
