@@ -127,6 +127,7 @@ def test_only_orders_that_make_sense_are_enabled_and_carry_the_actor(
     expect(page.locator('.open-flow')).to_contain_text('paused by ann')
     action.locator('[data-order=cancel]').click()  # asks first
     page.get_by_role('alertdialog').get_by_text('No').click()
+    expect(page.get_by_role('alertdialog')).to_have_count(0)  # it has given the focus back
     flow.locator('[data-order=resume]').focus()
     page.keyboard.press('Enter')
     assert cell.double.orders(2)[1][0] == 'resume'
