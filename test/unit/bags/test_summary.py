@@ -11,10 +11,11 @@ import struct
 
 from action_lifecycle.bags import read_bag
 from action_lifecycle.documents.stamps import to_ns
-import mcap.writer as mcap
 import pytest
 
 from .bag_files import by_mcap, FORMATS, rows
+
+mcap = pytest.importorskip('mcap.writer')
 
 ROWS = rows()
 CHANNEL, MESSAGE, CHUNK = 4, 5, 6
