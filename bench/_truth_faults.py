@@ -66,6 +66,7 @@ class SensorFault:
         self._tolerance = tolerance
         self._last: dict[str, Any] = {}
         self._late: deque[tuple[float, Sample]] = deque()
+        self._measured: dict[tuple[str, float], float] = {}  #: by topic and wrong stamp (s)
         self._change: Callable[[Sample, float], Iterable[Sample]] = getattr(self, '_' + kind)
 
     def drawn(self) -> dict[str, Any]:
@@ -76,7 +77,10 @@ class SensorFault:
     def pass_on(self, samples: Iterable[Sample], now: float) -> Iterator[Sample]:
         """Yield the samples that arrive at `now` (s)."""
         while self._late and self._late[0][0] <= now:
-            yield _stamped(self._late.popleft()[1], now)
+            late = self._late.popleft()[1]
+            came = _stamped(late, now)
+            self._measured[late.topic, _time(came)] = _time(late)
+            yield came
         for sample in samples:
             if now < self.begin:
                 self._last[sample.topic] = sample.message
@@ -87,6 +91,10 @@ class SensorFault:
     def drift(self, now: float) -> float:
         """Return the drift at `now` as a share of the tolerance."""
         return max(0.0, now - self.begin) * abs(self.rate) / self._tolerance
+
+    def measured(self, topic: str, stamp: float) -> float:
+        """Return when a message with a stamp (s) was measured."""
+        return self._measured.get((topic, round(stamp, 3)), stamp)
 
     def _hit(self, sample: Sample) -> bool:
         return sample.topic.startswith(self.sensor)
@@ -183,6 +191,11 @@ def _stamped(sample: Sample, now: float) -> Sample:
     stamp = Time(*divmod(round(now * 1e9), 1_000_000_000))
     return Sample(sample.topic, _with(
         sample.message, header=_with(sample.message.header, stamp=stamp)))
+
+
+def _time(sample: Sample) -> float:
+    stamp = sample.message.header.stamp
+    return float(round(stamp.sec + stamp.nanosec * 1e-9, 3))
 
 
 def plain_facts(path: Path) -> FactSet:

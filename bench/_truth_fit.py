@@ -181,6 +181,7 @@ def run_recorded(job: tuple[int, int, str, float]) -> Recorded:
                 cell.knock(knock.part, knock.impulse)
             world.step()
             judge.look()
+        judge.end()
         with TraceReader(world.store.path) as reader:
             recorded.runs = [run_of(reader.trace(TraceKey(*subject)), Label(there, 'file'))
                              for subject, there in labels.items()]

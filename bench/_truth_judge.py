@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from _truth_cell import STEP
+from _truth_faults import SensorFault
 from action_lifecycle.sim.cell import Cell, CellConfig, PARTS, PartTruth
 import numpy as np
 
@@ -23,7 +24,8 @@ JUDGED = [f'{verb}_{letter}' for letter in 'abc' for verb in ('pick', 'place')]
 LIFTED = 0.1  # m, minimum height of the centre of a picked part
 KNOCKS = 0.6  # mean number of knocks in an episode
 LOOK = 3  # steps of the cell (4 ms each) between two samples of the truth
-HISTORY = 50  # number of samples that are kept
+HISTORY = 100  # number of samples that are kept
+HOP = 0.05  # s; a part that lost the pads for less time has stayed in the gripper
 
 
 @dataclass(frozen=True)
@@ -91,21 +93,43 @@ def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
 class Judge:
     """Compares each change of an action with the truth."""
 
-    def __init__(self, episode: Episode, cell: Cell) -> None:
+    def __init__(self, episode: Episode, cell: Cell, fault: SensorFault | None = None) -> None:
         self.episode = episode
         self.cell = cell
+        self.fault = fault
         self.failed: set[str] = set()
         self.history: deque[tuple[float, dict[str, PartTruth]]] = deque(maxlen=HISTORY)
+        # Confirmed picks of parts that had no contact to a pad: action, data, time of the record.
+        self._lost: list[tuple[str, dict[str, Any], float]] = []
 
     def look(self) -> None:
         """Record the truth, at most once every LOOK steps."""
         if self.history and self.cell.time < self.history[-1][0] + LOOK * STEP:
             return
-        self.history.append((self.cell.time, self.cell.truth()))
+        truth = self.cell.truth()
+        self.history.append((self.cell.time, truth))
+        for lost in list(self._lost):
+            action_id, data, time = lost
+            if is_there(truth, action_id) or self.cell.time > time + HOP:
+                self._lost.remove(lost)
+                self._fault('shaken' if is_there(truth, action_id) else 'false_completions',
+                            action_id, data)
+
+    def end(self) -> None:
+        """End the episode: parts that are still lost are."""
+        for action_id, data, _ in self._lost:
+            self._fault('false_completions', action_id, data)
+        self._lost.clear()
 
     def truth_at(self, evidence: Sequence[dict[str, Any]] | None) -> dict[str, PartTruth]:
-        """Return the recorded truth nearest to the oldest stamp in the evidence."""
-        stamps = [fact['stamp'] for entry in evidence or () for fact in entry['facts']
+        """
+        Return the recorded truth nearest to the time at which the oldest evidence was measured.
+
+        That is its stamp, unless the fault of the sensors gave it a wrong one.
+        """
+        measured = self.fault.measured if self.fault else lambda topic, stamp: stamp
+        stamps = [measured(fact['topic'], fact['stamp'])
+                  for entry in evidence or () for fact in entry['facts']
                   if fact['stamp'] > 0 and fact['topic']]
         stamp = min(stamps, default=self.cell.time)
         return min(self.history, key=lambda entry: abs(entry[0] - stamp))[1]
@@ -127,7 +151,9 @@ class Judge:
             counts['there'] += there
             counts['not_there'] += not there
             there_now = is_there(self.cell.truth(), action_id)
-            if confirmed and not (there and there_now):
+            if confirmed and not (there or there_now) and action_id.startswith('pick'):
+                self._lost.append((action_id, data, self.cell.time))
+            elif confirmed and not (there and there_now):
                 self._fault('overtaken' if there else 'shaken' if there_now
                             else 'false_completions', action_id, data)
             elif there and not confirmed:

@@ -93,6 +93,7 @@ def run_over_dds(seed: int, number: int) -> Episode:
         if result.done() and not result.result().result.flow_id:
             raise SystemExit(f'the flow was refused: {result.result().result.error_msg}')
         episode.ended, episode.simulated = bool(result.done()), cell.cell.time
+        judge.end()
         episode.counts['failed'] = len(judge.failed)
         for node in (lifecycle, bridge):
             node.trigger_shutdown()

@@ -72,8 +72,8 @@ def run_stepped(seed: int, number: int, kind: str = '', plain: bool = False) -> 
     config, knocks = draw(seed, number)
     episode = Episode(number, drawn_of(config, knocks))
     cell, clock = Cell(config), SteppedClock()
-    judge = Judge(episode, cell)
     fault = SensorFault(kind, seed, number) if kind else None
+    judge = Judge(episode, cell, fault)
     world = CellWorld(cell, plain_facts(FACTS) if plain else load_facts(FACTS), clock, fault)
     drift = DriftWatch(fault, world.model) if fault and kind == 'drift' else None
     if fault is not None:
@@ -98,6 +98,7 @@ def run_stepped(seed: int, number: int, kind: str = '', plain: bool = False) -> 
             judge.look()
             if drift is not None:
                 drift.look(cell.time)
+    judge.end()
     if drift is not None:
         episode.drift_found, episode.drift_end = drift.found, drift.end
     episode.counts['failed'] = len(judge.failed)
@@ -138,6 +139,8 @@ def fault_figures(episodes: list[Episode]) -> dict[str, Any]:
         'completed': total['completed'],
         'controller_false_completions': total['controller_false_completions'],
         'false_completions': total['false_completions'],
+        'overtaken': total['overtaken'],
+        'shaken': total['shaken'],
         'false_refutations_pct': round(100 * total['refuted_there'] / there, 3),
         'undecided_pct': round(
             100 * (total['false_refutations'] - total['refuted_there']) / there, 3),
