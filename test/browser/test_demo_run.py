@@ -141,7 +141,9 @@ def refuted(pages: Pages, demo: Demo) -> None:
     chart.wait_for(timeout=RUN)
     shown = {curve['limit']: curve for curve in chart.evaluate(CURVES)}
     for limit, name in ((0.02, 'gap'), (2.0, 'squeeze'), (0.5, 'load')):
-        curve, number = shown[limit]['points'], facts[name]['numbers'][0]
+        number = facts[name]['numbers'][0]
+        # Without breaks: on a busy machine a fact may be stale for a moment.
+        curve = [point for point in shown[limit]['points'] if point[1] is not None]
         assert shown[limit]['dot'][1] == pytest.approx(number, rel=1e-6)
         assert curve[-1][0] == pytest.approx(shown[limit]['dot'][0], abs=0.1)
         assert max(value for _, value in curve) > limit > max(curve[-1][1], number)
