@@ -39,8 +39,9 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         run = system.run(folder / 'my_flow.yaml')
         output, _ = run.communicate(timeout=90)
         assert run.returncode == 0, output + system.logs()
-        topic = f'{NODE}/state_changes'
-        system.until(lambda: topic in _run(system, 'ros2 topic list')[0], 30, 'discovery')
+        # The daemon learns names of nodes and of topics at different times.
+        system.until(lambda: f'{NODE}/state_changes' in _run(system, 'ros2 topic list')[0]
+                     and NODE in _run(system, 'ros2 node list')[0].split(), 30, 'discovery')
         yield system
     finally:
         _run(system, 'ros2 daemon stop')
