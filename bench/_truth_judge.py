@@ -113,19 +113,19 @@ class Judge:
             if is_there(truth, action_id) or self.cell.time > time + HOP:
                 self._lost.remove(lost)
                 self._fault('shaken' if is_there(truth, action_id) else 'false_completions',
-                            action_id, data)
+                            action_id, data, time)
 
     def end(self) -> None:
         """End the episode: parts that are still lost are."""
-        for action_id, data, _ in self._lost:
-            self._fault('false_completions', action_id, data)
+        for action_id, data, time in self._lost:
+            self._fault('false_completions', action_id, data, time)
         self._lost.clear()
 
     def truth_at(self, evidence: Sequence[dict[str, Any]] | None) -> dict[str, PartTruth]:
         """
         Return the recorded truth nearest to the time at which the oldest evidence was measured.
 
-        That is its stamp, unless the fault of the sensors gave it a wrong one.
+        That is its stamp, or earlier if a fault has delayed the message and stamped it anew.
         """
         measured = self.fault.measured if self.fault else lambda topic, stamp: stamp
         stamps = [measured(fact['topic'], fact['stamp'])
@@ -155,10 +155,10 @@ class Judge:
                 self._lost.append((action_id, data, self.cell.time))
             elif confirmed and not (there and there_now):
                 self._fault('overtaken' if there else 'shaken' if there_now
-                            else 'false_completions', action_id, data)
+                            else 'false_completions', action_id, data, self.cell.time)
             elif there and not confirmed:
                 counts['refuted_there'] += data.get('error_code') == 'REFUTED'
-                self._fault('false_refutations', action_id, data)
+                self._fault('false_refutations', action_id, data, self.cell.time)
         if to_state == 'error':
             self.failed.add(action_id)
             counts['internal'] += data.get('error_code') == 'INTERNAL'
@@ -166,10 +166,11 @@ class Judge:
             counts['completed'] += 1
             counts['recovered'] += action_id in self.failed
 
-    def _fault(self, kind: str, action_id: str, data: dict[str, Any]) -> None:
+    def _fault(self, kind: str, action_id: str, data: dict[str, Any], time: float) -> None:
+        """Count what was recorded wrongly at a time (s)."""
         self.episode.counts[kind] += 1
         self.episode.faults.append({
-            'kind': kind, 'action': action_id, 'time': round(self.cell.time, 3),
+            'kind': kind, 'action': action_id, 'time': round(time, 3),
             'truth': {name: asdict(part) for name, part in
                       self.truth_at(data.get('evidence')).items()},
             'evidence': data.get('evidence'), 'said': data.get('cause', '')})

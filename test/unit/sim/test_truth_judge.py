@@ -21,9 +21,10 @@ CAMERA = 'camera/part_a/pose'
 
 @pytest.fixture
 def bench(monkeypatch):
-    """Return the modules that judge and that injects the faults."""
+    """Return the modules that run episodes, judge them, and inject the faults."""
     monkeypatch.syspath_prepend(str(BENCH))
-    return SimpleNamespace(judge=importlib.import_module('_truth_judge'),
+    return SimpleNamespace(truth=importlib.import_module('truth'),
+                           judge=importlib.import_module('_truth_judge'),
                            faults=importlib.import_module('_truth_faults'))
 
 
@@ -100,3 +101,12 @@ def test_a_late_message_counts_from_when_it_was_measured(bench, left, counted):
     assert came.message.header.stamp == Time(0, 941_000_000)
     cell = Cell(nested=lambda time: time < left)
     assert _judged(bench, cell, 'place_a', 1.0, 0.941, fault) == counted
+
+
+@pytest.mark.parametrize('kind, number', [
+    ('loss', 188), ('delay', 885), ('swapped', 786), ('drift', 821)])
+def test_episodes_that_once_missed_the_goal(bench, kind, number):
+    episode = bench.truth.run_stepped(0, number, kind)
+    assert episode.ended and episode.counts['motions']
+    assert not episode.counts['false_completions'] and not episode.counts['refuted_there']
+    assert kind != 'drift' or 0.0 < episode.drift_found < 1.0
