@@ -89,6 +89,16 @@ def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
     assert python - pinned == set()
 
 
+def test_the_demo_has_the_extras_that_it_shows() -> None:
+    setup = (ROOT / 'setup.py').read_text(encoding='utf-8')
+    extras = ast.literal_eval(re.findall(r'extras_require=(\{.*?\})', setup, re.DOTALL)[0])
+    demo = (ROOT / 'tools/requirements-demo.txt').read_text(encoding='utf-8')
+    pinned = set(re.findall(r'^([a-z0-9-]+)==', demo, re.MULTILINE))
+    shown = {re.split('[<>=]', name)[0] for extra in ('bags', 'report', 'sim', 'web')
+             for name in extras[extra]}
+    assert shown - pinned == set()
+
+
 @pytest.mark.parametrize('name', ['ros', 'demo', 'dev', 'oldest'])
 def test_requirements_are_pinned_to_one_version_and_sorted(name: str) -> None:
     text = (ROOT / f'tools/requirements-{name}.txt').read_text(encoding='utf-8')
