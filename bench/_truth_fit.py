@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+import functools
+import itertools
 import math
 import multiprocessing
 from pathlib import Path
@@ -190,13 +192,11 @@ def run_recorded(job: tuple[int, int, str, float]) -> Recorded:
     return recorded
 
 
-def episodes(
-    seed: int, count: int, text: str, jobs: int, hard: float = 0.0
-) -> Iterator[Recorded]:
-    """Run episodes of a flow in several processes; see `run_recorded`."""
-    with multiprocessing.get_context('spawn').Pool(jobs) as pool:
-        yield from pool.imap(
-            run_recorded, ((seed, number, text, hard) for number in range(count)))
+def jobs_of(
+    seed: int, count: int, text: str = '', hard: float = 0.0
+) -> Iterator[tuple[int, int, str, float]]:
+    """Yield the jobs of episodes of a flow (the demo's by default); see `run_recorded`."""
+    return ((seed, number, text or flow_text(''), hard) for number in range(count))
 
 
 def fitted(
@@ -232,6 +232,15 @@ def _written(text: str, folder: Path) -> FlowText:
     return FlowText(str(path))
 
 
+def judged_unseen(
+    texts: dict[str, str], job: tuple[int, int, str, float]
+) -> dict[str, Errors]:
+    """Run one episode, and return the errors of each of several flows on its confirmations."""
+    runs = run_recorded(job).runs
+    with tempfile.TemporaryDirectory() as folder:
+        return {start: judged(text, runs, Path(folder)) for start, text in texts.items()}
+
+
 def fit_and_try(
     seed: int, train: int, unseen: int, jobs: int, fewest: int = 20
 ) -> dict[str, dict[str, Any]]:
@@ -242,20 +251,25 @@ def fit_and_try(
     third of the labelled episodes has hard knocks, since placed parts are rarely missing.
     """
     hard = train // 3
-    known = [run for one in (*episodes(seed, train - hard, flow_text(''), jobs),
-                             *episodes(seed + 2, hard, flow_text(''), jobs, HARD))
-             for run in one.runs]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        proposals = {start: fitted(start, known, Options(fewest), folder)
-                     for start in ('hand-made', *BAD)}
-        texts = {'not fitted': flow_text('')}
-        for start, (text, _) in proposals.items():
-            texts[start] = text
+    with multiprocessing.get_context('spawn').Pool(jobs) as pool, \
+            tempfile.TemporaryDirectory() as name:
+        known = [run for one in pool.imap(run_recorded, itertools.chain(
+            jobs_of(seed, train - hard), jobs_of(seed + 2, hard, hard=HARD)))
+                 for run in one.runs]
+        starts = ['hand-made', *BAD]
+        folders = [Path(name) / start for start in starts]
+        for folder in folders:
+            folder.mkdir()
+        proposals = dict(zip(starts, pool.starmap(
+            fitted, [(start, known, Options(fewest), folder)
+                     for start, folder in zip(starts, folders)], chunksize=1)))
+        texts = {'not fitted': flow_text(''), **{
+            start: text for start, (text, _) in proposals.items()}}
         total = dict.fromkeys(texts, Errors(Rate(0, 0), Rate(0, 0)))
-        for one in episodes(seed + 1, unseen, flow_text(''), jobs):
-            for start, text in texts.items():
-                total[start] += judged(text, one.runs, folder)
+        for errors in pool.imap(functools.partial(judged_unseen, texts),
+                                jobs_of(seed + 1, unseen)):
+            for start, one in errors.items():
+                total[start] += one
     return {start: {**errors.as_dict(), 'thresholds': {
         f'{term.term.side}': term.new for fit in proposals[start][1] for term in fit.terms}
         if start in proposals else {}} for start, errors in total.items()}
