@@ -20,6 +20,7 @@ defaults:
   confirm: {{condition: level > 0.5, hold: 0.2}}
 actions:
 """
+APART = ('world_model_bridge', 'ledger', 'action_lifecycle_node')  # each in its own process
 MODULES = ('import json, sys, action_lifecycle.nodes.composed; print(json.dumps([name for name in '
            "sys.modules if name.split('.')[1:] in (['msg'], ['srv'], ['action'])]))")
 
@@ -35,13 +36,15 @@ class Pair:
         modules = subprocess.run([sys.executable, '-c', MODULES], env=environment, check=True,
                                  capture_output=True, text=True).stdout
         self.environment = environment
+        arguments = ['--ros-args', '-p', 'autostart:=true', '-p',
+                     f'journal_path:={folder}/ready.journal', '-p', f'facts_file:={facts}']
         self.commands = {
-            'ours': [str(program / 'composed'), '--ros-args', '-p', 'autostart:=true', '-p',
-                     f'journal_path:={folder}/ready.journal', '-p', f'facts_file:={facts}'],
+            'ours': [str(program / 'composed'), *arguments],
+            **{name: [str(program / name), *arguments] for name in APART},
             'bare': [sys.executable, str(PROCESSES), 'bare', modules]}
 
     def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start `ours` or `bare`."""
+        """Start `ours` (three nodes in one process), `bare`, or one of APART."""
         return subprocess.Popen(self.commands[name], env=self.environment,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -10,10 +10,13 @@ import importlib
 import json
 import os
 from pathlib import Path
+import sqlite3
 import sys
 import threading
 import time
 from typing import Any
+
+from action_msgs.msg import GoalStatus
 
 PERIOD = 0.01  # s between two messages of a process
 MOTION = 1.0  # s
@@ -147,8 +150,8 @@ def listening(*topics: str) -> None:
     serve(executor, answer)
 
 
-def robot() -> None:
-    """Serve any number of concurrent motions of MOTION s each."""
+def robot(seconds: str = str(MOTION)) -> None:
+    """Serve any number of concurrent motions of so many s each; 0: they succeed at once."""
     from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
@@ -165,13 +168,15 @@ def robot() -> None:
             due.pop(0)[1].set_result(None)
 
     async def execute(handle: Any) -> Any:
-        moved = Future()
-        due.append((time.monotonic() + MOTION, moved))
-        await moved
+        if float(seconds):
+            moved = Future()
+            due.append((time.monotonic() + float(seconds), moved))
+            await moved
         handle.succeed()
         return GripperCommand.Result(reached_goal=True)
 
-    server = ActionServer(node, GripperCommand, 'move', execute)
+    # Clients of rclpy read the status of all goals that the server remembers, at each change.
+    server = ActionServer(node, GripperCommand, 'move', execute, result_timeout=1)
     node.create_timer(0.01, tick, clock=steady)
     executor = make_executor()
     executor.add_node(node)
@@ -179,8 +184,8 @@ def robot() -> None:
     server.destroy()
 
 
-def sensors() -> None:
-    """Publish the fact that confirms the motions, and the e-stop, in a separate process."""
+def sensors(period: str = '0.02') -> None:
+    """Publish the fact that confirms the motions every `period` s, and the e-stop."""
     from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.clock import Clock, ClockType
@@ -190,7 +195,7 @@ def sensors() -> None:
     steady = Clock(clock_type=ClockType.STEADY_TIME)
     level, estop = node.create_publisher(Float64, 'level', 10), node.create_publisher(
         Bool, 'estop', 10)
-    node.create_timer(0.02, lambda: level.publish(Float64(data=1.0)), clock=steady)
+    node.create_timer(float(period), lambda: level.publish(Float64(data=1.0)), clock=steady)
     node.create_timer(0.1, lambda: estop.publish(Bool()), clock=steady)
     executor = make_executor()
     executor.add_node(node)
@@ -263,6 +268,57 @@ def calling(folder: str, action_id: str) -> None:
     serve(executor, run)  # type: ignore[arg-type]
 
 
+def script(folder: str) -> None:
+    """
+    Send goals one after the other, as a user's script does; prints CPU and latency (s) of a block.
+
+    It sends the goal, waits for its result, checks the first sample of the topic after it, and
+    writes a line into an SQLite database.
+    """
+    from action_lifecycle.ros.node.executor import make_executor
+    from control_msgs.action import GripperCommand
+    import rclpy
+    from rclpy.action import ActionClient
+    from rclpy.task import Future
+    from std_msgs.msg import Float64
+    rclpy.init()
+    node = rclpy.create_node('script')
+    client = ActionClient(node, GripperCommand, 'move')
+    log = sqlite3.connect(f'{folder}/script.db', check_same_thread=False)
+    log.execute('CREATE TABLE actions (name TEXT, status INTEGER, level REAL, time REAL)')
+    waiting: list[Any] = []
+
+    def on_level(message: Any) -> None:
+        while waiting:
+            waiting.pop().set_result(message.data)
+
+    node.create_subscription(Float64, 'level', on_level, 10)
+
+    async def run_action(name: str) -> None:
+        handle = await client.send_goal_async(GripperCommand.Goal())
+        assert handle.accepted, name
+        answer = await handle.get_result_async()
+        seen = Future()
+        waiting.append(seen)
+        level = await seen
+        assert answer.status == GoalStatus.STATUS_SUCCEEDED and level > 0.5, name
+        log.execute('INSERT INTO actions VALUES (?, ?, ?, ?)',
+                    (name, answer.status, level, time.time()))
+        log.commit()
+
+    async def run_all(count: int) -> None:
+        cpu, begin = time.process_time(), time.monotonic()
+        for number in range(count):
+            await run_action(f'action_{number}')
+        print(json.dumps({'cpu': time.process_time() - cpu,
+                          'latency': (time.monotonic() - begin) / count}), flush=True)
+
+    executor = make_executor()
+    executor.add_node(node)
+    client.wait_for_server()
+    serve(executor, run_all)  # type: ignore[arg-type]
+
+
 def bare(modules: str) -> None:
     """Run a node that only imports the same messages and subscribes to the same e-stop."""
     from action_lifecycle.ros.node.executor import make_executor
@@ -281,5 +337,5 @@ def bare(modules: str) -> None:
 if __name__ == '__main__':
     name, *values = sys.argv[1:]
     {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare,
-     'switch': switch, 'calling': calling,
+     'switch': switch, 'calling': calling, 'script': script,
      'robot': robot, 'sensors': sensors}[name](*values)

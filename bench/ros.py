@@ -16,6 +16,12 @@ missed_deadlines_500: of 500 concurrent actions of one flow, the number that mis
     heartbeat of the bridge 2 s); a single action meets them in the same run.
 action_s, motion_s: the maximum duration of an action, and of its motion, among the 500.
     single_action_s, single_motion_s: the same of the single action.
+action_cpu: CPU of the composed process for one action in a row of actions that have a motion and a
+    condition, against that of a script that sends the goal, waits for the result, checks the first
+    sample of the topic after it, and writes a line into an SQLite database. The server succeeds at
+    once; the topic has 100 Hz. apart_cpu: the same of the three processes.
+action_latency, apart_latency: the time from the begin of an action to the begin of the next one,
+    against the same of the script. …_ms: the figures themselves, in ms.
 call_vs_service: a call as work of an action, from the row with which it begins to the row with
     which it has ended, against a bare rclpy call of the same service and one such row.
 call_action_vs_service: the whole action, from its first row to its last one, against a bare call
@@ -42,8 +48,9 @@ import tempfile
 import time
 from typing import Any
 
+from _action_cost import action_cost
 from _calls import call_vs_service
-from _nodes import cpu_s, FACTS, LEVEL, MANY, Pair, PROCESSES, rss_kb
+from _nodes import APART, cpu_s, FACTS, LEVEL, MANY, Pair, PROCESSES, rss_kb
 from _process import Process, ros_environment
 from _publish_latency import PublishLatency
 from _report import parser, report
@@ -204,6 +211,9 @@ def main() -> None:
         found |= ready_s(pair, asker)
         found |= idle(pair, asker)
         found |= concurrent(environment, folder, pair)
+        found |= action_cost(environment, folder, asker, {
+            'action_': lambda: [pair.start('ours')],
+            'apart_': lambda: [pair.start(name) for name in APART]})
         found |= call_vs_service(
             environment, folder, Path(pair.commands['ours'][0]).with_name('action_lifecycle'),
             lambda: pair.start('ours'))

@@ -16,7 +16,7 @@ defaults for event data, since it is also called without an event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 import inspect
 from types import FunctionType, MethodType
@@ -47,10 +47,68 @@ class Hooks(NamedTuple):
     scoped: bool
 
 
-def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]) -> Hooks:
-    """Look up the hooks of a transition; raises `LifecycleError` for an unknown name."""
+class _Calls(NamedTuple):
+    """What `Hooks` are made of: the calls by place, and the names that were looked for."""
+
+    validators: list[Callable[..., Any]]
+    guards: list[tuple[Callable[..., Any], bool, str]]
+    before: list[Callable[..., Any]]
+    after: list[Callable[..., Any]]
+    names: frozenset[str]
+
+    def all(self) -> list[Callable[..., Any]]:  # noqa: A003
+        """Return the calls of all places."""
+        return [*self.validators, *(guard[0] for guard in self.guards), *self.before, *self.after]
+
+    def hooks(self) -> Hooks:
+        """Return the hooks."""
+        calls = self.all()
+        return Hooks(
+            tuple(map(_by_name, self.validators)),
+            tuple((_by_name(call), wanted, name) for call, wanted, name in self.guards),
+            tuple(map(_by_name, self.before)),
+            tuple(map(_by_name, self.after)),
+            any(map(inspect.iscoroutinefunction, calls)),
+            any(map(_parameters, calls)),
+        )
+
+
+def find_hooks(graph: Graph, transition: Transition, listeners: Sequence[object]) -> Hooks:
+    """
+    Look up the hooks of a transition; raises `LifecycleError` for an unknown name.
+
+    Thousands of machines have listeners of the same classes. If none of these has a hook for the
+    transition, this is noted in the graph, as most lookups find nothing.
+    """
+    kinds = tuple(map(type, listeners))
+    looked_for = graph.without_hooks.get((transition, kinds))
+    if looked_for is not None and all(
+            looked_for.isdisjoint(vars(listener)) for listener in listeners):
+        return _NONE
+    calls = _calls(graph, transition, listeners)
+    if not calls.all() and all(map(_is_plain, kinds)):
+        graph.without_hooks[transition, kinds] = calls.names
+    return calls.hooks()
+
+
+_NONE = Hooks((), (), (), (), False, False)
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether the attributes of an object are those of its class and of its __dict__."""
+    dynamic = ('__getattr__', '__getattribute__')
+    return kind.__dictoffset__ != 0 and not any(
+        name in vars(base) for base in kind.__mro__[:-1] for name in dynamic)
+
+
+def _calls(graph: Graph, transition: Transition, listeners: Sequence[object]) -> _Calls:
     event, source, target = transition.event, transition.source, transition.target
-    methods = partial(_methods, listeners)
+    looked_for: set[str] = set()
+
+    def methods(*names: str) -> list[Callable[..., Any]]:
+        looked_for.update(names)
+        return _methods(listeners, *names)
+
     named = partial(_named, listeners, transition)
     validators = [*methods('validators'), *named(transition.validators)]
     guards = [
@@ -69,15 +127,7 @@ def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]
         *methods('on_enter_state', f'on_enter_{target}'), *named(graph.states[target].enter),
         *methods(f'after_{event}'), *named(transition.after), *methods('after_transition'),
     ]
-    calls = [*validators, *(guard[0] for guard in guards), *before, *after]
-    return Hooks(
-        tuple(map(_by_name, validators)),
-        tuple((_by_name(call), wanted, name) for call, wanted, name in guards),
-        tuple(map(_by_name, before)),
-        tuple(map(_by_name, after)),
-        any(map(inspect.iscoroutinefunction, calls)),
-        any(map(_parameters, calls)),
-    )
+    return _Calls(validators, guards, before, after, frozenset(looked_for))
 
 
 def _methods(listeners: Iterable[object], *names: str) -> list[Callable[..., Any]]:

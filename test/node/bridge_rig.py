@@ -16,7 +16,7 @@ import uuid
 
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.ros.conversions.basic import to_time, to_uuid
-from action_lifecycle.ros.interfaces.qos import action_qos, state_qos
+from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState, WorldState
@@ -50,6 +50,12 @@ limits:
   strict: {command.position: [0.001, 0.5]}
   misnamed: {command.positon: [0, 1]}
 """
+
+
+def action_qos() -> dict[str, Any]:
+    """Return profiles for an action of this package, which queue more than ten messages."""
+    return {f'{service}_service_qos_profile': event_qos()
+            for service in ('goal', 'result', 'cancel')}
 
 
 class Gripper:

@@ -13,7 +13,6 @@ import uuid
 
 from action_lifecycle.lifecycle.ports import MotionRequest, MotionStep, WorkResult
 from action_lifecycle.nodes.action.bridge_client import BridgeClient
-from action_lifecycle.ros.interfaces.qos import action_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle_msgs.action import ExecuteMotion
@@ -23,6 +22,7 @@ import rclpy
 from rclpy.action import ActionServer
 from rclpy.context import Context
 
+from .bridge_rig import action_qos
 from .ending import destroy
 
 

@@ -68,7 +68,7 @@ def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> Non
 def test_ended_goals_are_forgotten_so_that_the_status_stays_small(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('action_lifecycle.ros.node.lifecycle_node.RESULT_TIMEOUT', 1)
+    monkeypatch.setattr('action_lifecycle.ros.node.goal_server.RESULT_TIMEOUT', 1)
     rig.node.start()
     sizes: list[int] = []
     rig.other.create_subscription(

@@ -58,7 +58,12 @@ class TopicCheck:
 
 def full_name(node: Node, server: str) -> str:
     """Return the fully qualified name of an action server."""
-    return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
+    return _full_name(server, node.get_name(), node.get_namespace())
+
+
+@functools.lru_cache(maxsize=1000)
+def _full_name(server: str, name: str, namespace: str) -> str:
+    return str(expand_topic_name(server, name, namespace))
 
 
 def beyond_limits(

@@ -33,6 +33,7 @@ _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 PATIENCE = 3.0  #: time (s) after which missing safety messages are logged
 STANDSTILL = 1_000_000  #: ns; if ROS time advanced less, stamps are counted on
 POLL_PERIOD = 0.25  #: period (s) at which the publishers of the safety topics are checked
+FRESH = 0.1  #: s; before a motion they are checked again, unless this was done just before
 
 
 class SafetyGuard:
@@ -58,6 +59,7 @@ class SafetyGuard:
             self._log()
         self._stamp = Time()  #: of the state that was published last
         self._cause = ''  #: that was published last
+        self._polled = 0.0  #: steady time (s) at which the publishers were checked
         self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
         self._alarm = Alarm(node, self._advance, ros_time=False)
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
@@ -80,7 +82,8 @@ class SafetyGuard:
 
     def trouble(self) -> SafetyStatus | None:
         """Return why no motion may start; None if one may."""
-        self._poll()
+        if self._node.steady() >= self._polled + FRESH:
+            self._poll()
         self._advance()
         status = self.status
         return None if status.state is Safety.READY else dataclasses.replace(
@@ -167,6 +170,7 @@ class SafetyGuard:
 
     def _poll(self) -> None:
         """Update the publishers of the topics in the monitor."""
+        self._polled = self._node.steady()
         for spec, reader in self._readers:
             publishers = [bytes(info.endpoint_gid)
                           for info in self._node.get_publishers_info_by_topic(reader.name)]

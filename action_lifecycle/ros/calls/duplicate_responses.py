@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.task import Future
@@ -25,20 +26,22 @@ class Answers:
         self._again = again
         self._goals: dict[Future, bytes] = {}
         self._answered: dict[int, Future] = {}  # by request number
+        self._of_goal: dict[bytes, _Requests] = {}
         replace_lookup(client, self._of_request)
 
     def expect(self, goal_id: UUID, answer: Future) -> Future:
         """Watch a request for a goal until `forget`; returns its future."""
-        self._goals[answer] = bytes(goal_id.uuid)
+        key = bytes(goal_id.uuid)
+        self._goals[answer] = key
+        self._of_goal.setdefault(key, _Requests()).answers.append(answer)
         return answer
 
     def forget(self, goal_id: UUID) -> None:
         """Drop the requests of a goal."""
-        key = bytes(goal_id.uuid)
-        for answer in [answer for answer, goal in self._goals.items() if goal == key]:
+        requests = self._of_goal.pop(bytes(goal_id.uuid), _Requests())
+        for answer in requests.answers:
             del self._goals[answer]
-        for number in [number for number, answer in self._answered.items()
-                       if answer not in self._goals]:
+        for number in requests.numbers:
             del self._answered[number]
 
     def _of_request(self, pending: Callable[[int], Future], number: int) -> Future:
@@ -47,6 +50,7 @@ class Answers:
             answer: Future = pending(number)
             if answer in self._goals:
                 self._answered[number] = answer
+                self._of_goal[self._goals[answer]].numbers.append(number)
             return answer
         second = Future()
         second.add_done_callback(lambda second: self._tell(first, second.result()))
@@ -55,3 +59,9 @@ class Answers:
     def _tell(self, first: Future, second: Any) -> None:
         if first in self._goals:
             self._again(self._goals[first], first.result(), second)
+
+
+@dataclass
+class _Requests:
+    answers: list[Future] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  #: of the requests that have been answered

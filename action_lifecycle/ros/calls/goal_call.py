@@ -72,8 +72,7 @@ class GoalPolicy:
     rejected; then the goal is canceled, as it may still be executed. `repeat`: delay after which
     the result is requested again, since a response may be lost; it doubles each time. The server
     counts as gone if it is no longer discovered, which is checked every `watch` s, or after
-    `silence` s without a response or feedback. `settle`: time to wait for a second, different
-    result.
+    `silence` s without a response or feedback.
     """
 
     appear: float = math.inf
@@ -81,7 +80,6 @@ class GoalPolicy:
     repeat: float = math.inf
     watch: float = math.inf
     silence: float = math.inf
-    settle: float = 0.0
 
 
 class GoalCall:
@@ -133,6 +131,10 @@ class GoalCall:
     def outcome(self, end: CallEnd) -> Any:
         """Return the result of `done`; to be overridden."""
         return end
+
+    def result_wait(self) -> float:
+        """Return how long (s) to wait for a second result; to be overridden."""
+        return 0.0
 
     # -- called by the owner
 
@@ -264,8 +266,8 @@ class GoalCall:
         self._answered = True
         end = self.outcome(CallEnd(
             Ending.RESULT, self._node.now(), True, answer.status, answer.result))
-        if self._policy.settle:
-            self._later(self._policy.settle, lambda: self.end(end))
+        if wait := self.result_wait():
+            self._later(wait, lambda: self.end(end))
         else:
             self.end(end)
 

@@ -4,6 +4,8 @@
 """
 A client of one action server for hundreds of concurrent goals.
 
+Goals to a node on the same executor do not go over DDS (ros/node/goal_server.py).
+
 It uses the services and the feedback topic of the action directly. rclpy's ActionClient also
 subscribes to the status topic, which lists all goals of the last minutes at each change, and the
 EventsExecutor visits all its open futures at each event. With some hundred goals these two would
@@ -13,6 +15,7 @@ dominate the CPU time.
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import math
 from typing import Any
 import uuid
@@ -23,10 +26,12 @@ from unique_identifier_msgs.msg import UUID
 
 from .slot_queue import Line
 from ..interfaces.qos import event_qos
+from ..node.goal_server import GoalServer, server_beside
 from ..node.guarded_node import GuardedNode
 from ..node.timers import settle, Timeout
 
-FRESH = 0.05  #: s for which the result of the check for the server is reused
+FRESH = 0.05  #: s after which a missing server is looked for again
+THERE = 0.2  #: s for which a server that was there counts as there
 CANCEL_AGAIN = 0.5  #: delay (s) before a cancel without a response is repeated
 CANCELS = 10  #: maximum number of requests to cancel a goal
 PROBE = 1.0  #: maximum time (s) for a new server to answer a request for an unknown goal
@@ -37,11 +42,13 @@ class GoalClient:
     Sends goals to one server, with goal ids given by the caller.
 
     `unanswered`: maximum number of goals that are neither accepted nor rejected, by default the
-    queue size of this package's servers; goals beyond wait in `line`.
+    queue size of this package's servers; goals beyond wait in `line`. `local`: whether goals to a
+    node on the same executor go without DDS.
     """
 
     def __init__(
-        self, node: GuardedNode, action: Any, server: str, *, unanswered: int = 1000
+        self, node: GuardedNode, action: Any, server: str, *, unanswered: int = 1000,
+        local: bool = True,
     ) -> None:
         self.server = server
         self.node = node
@@ -57,8 +64,15 @@ class GoalClient:
         self._probed: frozenset[bytes] = frozenset()  #: DDS ids of the servers of the last probe
         self._probes: list[Future] = []  #: unanswered
         self._probe_at = self._probe_until = -math.inf
-        qos = event_qos()
-        parts = f'{server}/_action'
+        self._feedback_topic = node.resolve_topic_name(f'{server}/_action/feedback')
+        self._feedback: Any = None  #: subscription; None: the entities have not been created
+        self._may_be_local = local
+        self._local: GoalServer | None = None
+        self.server_is_there()
+
+    def _connect(self) -> None:
+        """Create the entities for a server that is reached over DDS."""
+        node, action, qos, parts = self.node, self._action, event_qos(), f'{self.server}/_action'
         self.goals = node.create_client(
             action.Impl.SendGoalService, f'{parts}/send_goal', qos_profile=qos)
         self.results = node.create_client(
@@ -66,18 +80,26 @@ class GoalClient:
         self.cancels = node.create_client(CancelGoal, f'{parts}/cancel_goal', qos_profile=qos)
         self._feedback = node.create_subscription(
             action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(
-                self._pass_feedback, what=f'feedback of action {server}'), qos)
+                self._pass_feedback, what=f'feedback of action {self.server}'), qos)
 
     def server_is_there(self) -> bool:
-        """Return whether the server is discovered; checked at most every FRESH s."""
+        """Return whether the server is discovered; checked at most every FRESH or THERE s."""
         now = self.node.steady()
-        if now >= self._checked + FRESH:
+        if now >= self._checked + (THERE if self._is_there else FRESH):
             self._checked = now
-            self.servers = frozenset(
-                bytes(info.endpoint_gid) for info in self.node.get_publishers_info_by_topic(
-                    self._feedback.topic_name))
-            self._is_there = bool(self.servers) and all(
-                client.service_is_ready() for client in (self.goals, self.results, self.cancels))
+            self._local = server_beside(self.node, self._feedback_topic) \
+                if self._may_be_local else None
+            if self._local is not None:
+                self.servers, self._is_there = frozenset((self._local.gid,)), True
+            else:
+                if self._feedback is None:
+                    self._connect()
+                self.servers = frozenset(
+                    bytes(info.endpoint_gid) for info in self.node.get_publishers_info_by_topic(
+                        self._feedback_topic))
+                self._is_there = bool(self.servers) and all(
+                    client.service_is_ready()
+                    for client in (self.goals, self.results, self.cancels))
         return self._is_there
 
     def server_is_ready(self) -> bool:
@@ -90,19 +112,22 @@ class GoalClient:
         """
         if not self.server_is_there():
             return False
+        if self._local is not None:
+            return True
+        now = self.node.steady()
         if not self.servers <= self._probed:
             self._probed = self.servers
             self._end_probes()
-            self._probe_at, self._probe_until = self._checked, self._checked + PROBE
-        if self._checked >= self._probe_until:
+            self._probe_at, self._probe_until = now, now + PROBE
+        if now >= self._probe_until:
             self._end_probes()
             return True
-        if self._checked >= self._probe_at:
+        if now >= self._probe_at:
             probe = self.results.call_async(self._action.Impl.GetResultService.Request(
                 goal_id=UUID(uuid=list(uuid.uuid4().bytes))))
             probe.add_done_callback(self.node.guarded(self._end_probes, what=self.server))
             self._probes.append(probe)
-            self._probe_at = self._checked + FRESH * 2.0 ** len(self._probes)
+            self._probe_at = now + FRESH * 2.0 ** len(self._probes)
         return False
 
     def _end_probes(self, answered: Future | None = None) -> None:
@@ -114,6 +139,9 @@ class GoalClient:
     def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
         """Send a goal; returns a future of the response (`accepted`)."""
         self.listen(goal_id, feedback)
+        if self._local is not None:
+            return self._local.send(
+                goal, goal_id, functools.partial(self._pass_on, bytes(goal_id.uuid)))
         return self.goals.call_async(
             self._action.Impl.SendGoalService.Request(goal_id=goal_id, goal=goal))
 
@@ -123,6 +151,8 @@ class GoalClient:
 
     def ask_result(self, goal_id: UUID) -> Future:
         """Return a future of `status` and `result`, done when the goal ends or is unknown."""
+        if self._local is not None:
+            return self._local.ask_result(goal_id)
         return self.results.call_async(
             self._action.Impl.GetResultService.Request(goal_id=goal_id))
 
@@ -132,6 +162,8 @@ class GoalClient:
 
         The request is repeated until there is a response, as it may be lost.
         """
+        if self._local is not None:
+            return self._local.cancel(goal_id)
         request = CancelGoal.Request()
         request.goal_info.goal_id = goal_id
         answered = Future()
@@ -156,14 +188,19 @@ class GoalClient:
     def destroy(self) -> None:
         """Destroy the entities."""
         self._destroyed = True
+        if self._feedback is None:
+            return
         for client in (self.goals, self.results, self.cancels):
             self.node.destroy_client(client)
         self.node.destroy_subscription(self._feedback)
 
     def _pass_feedback(self, message: Any) -> None:
-        listener = self._listeners.get(bytes(message.goal_id.uuid))
+        self._pass_on(bytes(message.goal_id.uuid), message.feedback)
+
+    def _pass_on(self, key: bytes, feedback: Any) -> None:
+        listener = self._listeners.get(key)
         if listener is not None:
-            listener(message.feedback)
+            listener(feedback)
 
 
 def kept_goal_client(node: GuardedNode, action: type, server: str) -> GoalClient:

@@ -20,11 +20,14 @@ from .goal_end import GoalEnd
 from ..interfaces.qos import state_qos
 from ..interfaces.types import action_class, constants_of
 from ..node.lifecycle_node import ManagedNode
+from ..node.timers import Timeout
 from ...lifecycle.states import ErrorCode
 
 WATCH = 0.2  #: polling period (s) for the presence of a server during a goal
 ANSWER = 5.0  #: maximum time (s) for a server to accept or reject a goal
-SETTLE = 0.02  #: time (s) to wait for a second, different result of the same goal
+SECOND_RESULT = 0.3
+"""Time (s) to wait for the result of another server, if there are several of the name."""
+LATE_RESULT = 2.0  #: time (s) for which a second answer to an ended goal is logged
 ASK_AGAIN = 5.0
 """First delay (s) before a result is requested again, as it may be lost; then doubled."""
 MOVEIT_SUCCESS = 1  #: moveit_msgs/msg/MoveItErrorCodes; in other results 0 is success
@@ -44,7 +47,8 @@ class MotionClient(GoalClient):
     """A client of a robot's server: detects duplicate responses and cancels abandoned goals."""
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
-        super().__init__(node, action_class(type_name), server, unanswered=UNANSWERED)
+        super().__init__(
+            node, action_class(type_name), server, unanswered=UNANSWERED, local=False)
         self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
         self._answers = Answers(self.goals, self._second_goal_answer)
         self._ends = Answers(self.results, self._second_result)
@@ -60,11 +64,20 @@ class MotionClient(GoalClient):
         return self._ends.expect(goal_id, super().ask_result(goal_id))
 
     def forget(self, goal_id: UUID) -> None:
-        """Drop the data of an ended goal."""
+        """Drop the data of an ended goal; a second answer is logged for LATE_RESULT s more."""
         super().forget(goal_id)
+        self.on_second_answer[bytes(goal_id.uuid)] = self._log_late
+        Timeout(self.node, LATE_RESULT, lambda: self._forget_answers(goal_id))
+
+    def _forget_answers(self, goal_id: UUID) -> None:
         self.on_second_answer.pop(bytes(goal_id.uuid), None)
         self._answers.forget(goal_id)
         self._ends.forget(goal_id)
+
+    def _log_late(self, how: str) -> None:
+        self.node.get_logger().error(
+            f"server '{self.server}' answered twice, after its motion had ended: {how}; there may "
+            'be two servers of this name')
 
     def cancel_if_started(self, goal_id: UUID) -> None:
         """Cancel an abandoned goal if the server executes it, now or later."""
@@ -107,7 +120,7 @@ class MotionGoal(GoalCall):
         on_feedback: Callable[[Any], None],
     ) -> None:
         super().__init__(node, client, goal_id, GoalPolicy(
-            appear=server_timeout, accept=ANSWER, repeat=ASK_AGAIN, watch=WATCH, settle=SETTLE),
+            appear=server_timeout, accept=ANSWER, repeat=ASK_AGAIN, watch=WATCH),
             on_state=on_state, on_feedback=on_feedback)
         self._motions = client
         client.on_second_answer[goal_id.bytes] = self._answered_twice
@@ -133,6 +146,10 @@ class MotionGoal(GoalCall):
                 ErrorCode.SERVER_VANISHED, f'{server} went away during the motion'),
         }[end.how]
         return GoalEnd('', code, message, end.stopped, end.time, sent=bool(self.sent_at))
+
+    def result_wait(self) -> float:
+        """Return a time (s) if there are several servers, which may say different things."""
+        return SECOND_RESULT if len(self._servers | self._client.servers) > 1 else 0.0
 
     def give_up(self) -> None:
         """Stop waiting for the server's result."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import json
+from weakref import WeakKeyDictionary
 
 from action_lifecycle_msgs import msg
 
@@ -20,12 +21,14 @@ from ...journal.flow_rows import FlowEvent
 from ...journal.row import Row
 from ...lifecycle.action import Action
 from ...lifecycle.flow_ids import shown
-from ...lifecycle.states import ErrorCode
+from ...lifecycle.states import ActionState, ErrorCode
 from ...lifecycle.text_format import printable
 
 LONGEST_QUESTION = 500
 """Maximum number of characters of a question that is formatted as a line."""
 _NO_GOAL = to_uuid('')
+_ended: WeakKeyDictionary[FlowRun, dict[Action, msg.ActionStatus]] = WeakKeyDictionary()
+"""The statuses of ended actions in the last message of each flow; they change no more."""
 
 
 def change_to(
@@ -88,7 +91,8 @@ def status_to(
         controller_said=action.controller_said, sensors_said=action.sensors_said,
         evidence=[evidence_to(item) for item in action.evidence],
         goal_id=to_uuid(action.goal_id), resources=list(resources), blocked_reason=blocked,
-        elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0,
+        elapsed=max(0.0, (action.changed_at if action.outcome else now) - action.started_at)
+        if action.attempt else 0.0,
         step=step, step_kind=steps[step].kind if step < len(steps) else '', progress=progress,
         progress_text=text)
 
@@ -111,7 +115,23 @@ def flow_to(
         error_code=int(run.error_code), error_msg=run.error_msg, planning=run.planning,
         paused=run.control.paused, paused_by=run.control.paused_by,
         breakpoints=sorted(run.control.breakpoints),
-        actions=[status_to(action, now=now, blocked=blocked(action)) for action in run.shown()])
+        actions=_statuses_of(run, now, blocked))
+
+
+def _statuses_of(
+    run: FlowRun, now: float, blocked: Callable[[Action], str]
+) -> list[msg.ActionStatus]:
+    """Return the statuses of the shown actions; those of ended ones are made once."""
+    known, shown = _ended.get(run, {}), run.shown()
+    found = []
+    for action in shown:
+        status = known.get(action)
+        if status is None or status.seq != action.seq:
+            status = status_to(action, now=now, blocked=blocked(action))
+        found.append(status)
+    _ended[run] = {action: status for action, status in zip(shown, found)
+                   if action.state is ActionState.TERMINATED}
+    return found
 
 
 def request_to(request: OpenRequest) -> msg.OperatorRequest:

@@ -22,19 +22,13 @@ def state_qos() -> QoSProfile:
 
 
 def event_qos() -> QoSProfile:
-    """Return the profile of event topics: reliable, volatile, depth 1000."""
+    """
+    Return the profile of event topics and actions: reliable, volatile, depth 1000.
+
+    rclpy's profiles for services queue ten requests or responses and drop more; many actions may
+    start or end at the same time.
+    """
     return QoSProfile(depth=1000)
-
-
-def action_qos() -> dict[str, QoSProfile]:
-    """
-    Return the profiles of the services of this package's actions.
-
-    rclpy's profiles queue ten requests or responses and drop more; many actions may start or end
-    at the same time.
-    """
-    profile = event_qos()
-    return {f'{service}_service_qos_profile': profile for service in ('goal', 'result', 'cancel')}
 
 
 def overridable() -> QoSOverridingOptions:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
-import functools
 import time
 from time import perf_counter
 from typing import Any
@@ -46,6 +45,12 @@ class GuardedNode(TransitionNode):
     def steady(self) -> float:
         """Return steady time in s; it never jumps and is valid within this boot only."""
         return time.monotonic()
+
+    def spawn(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Run a function or a coroutine function in the executor's thread, if it is there."""
+        executor = self.executor  # read once: another thread may remove it
+        if executor is not None:
+            executor.create_task(work, *arguments)
 
     def add_publisher(
         self, message: type, topic: str, qos: QoSProfile, *, always: bool = False
@@ -88,9 +93,8 @@ class GuardedNode(TransitionNode):
         """
         Return the object for `key`, or make it; it stays until the node is destroyed.
 
-        Used for action servers and clients: if one is destroyed while an event of it is pending,
-        the process crashes (rclpy 7.1.11, EventsExecutor). So cleanup keeps them, and servers
-        refuse all goals.
+        Used for clients: if one is destroyed while an event of it is pending, the process crashes
+        (rclpy 7.1.11, EventsExecutor). So cleanup keeps them.
         """
         if key not in self._kept:
             self._kept[key] = make()
@@ -117,7 +121,6 @@ class GuardedNode(TransitionNode):
         """
         watchdog = self.watchdog
 
-        @functools.wraps(callback)
         def safe(*args: Any) -> Any:
             begin = perf_counter()
             try:
@@ -128,4 +131,6 @@ class GuardedNode(TransitionNode):
             finally:
                 if perf_counter() - begin > watchdog.limit:
                     watchdog.ended(what or name_of(callback), begin)
+
+        safe.__wrapped__ = callback  # type: ignore[attr-defined]  # rclpy reads its signature
         return safe

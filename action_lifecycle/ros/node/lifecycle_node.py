@@ -27,7 +27,7 @@ Example of a node:
         def busy(self): ...          # True until the work has stopped
         def deactivate(self): ...    # called after `halt`
         def cleanup(self): ...       # afterwards the entities of add_* are destroyed and
-                                     # `defer` callbacks called (action servers: see `keep`)
+                                     # `defer` callbacks called
 
     def main(args=None):
         return run(LedgerNode, args=args)      # in ros/node/process.py
@@ -43,10 +43,11 @@ import inspect
 import time
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
+from .goal_server import GoalServer
 from .guarded_node import GuardedNode
 from .name_claim import claim_name
 from .parameters import NodeParameters
@@ -54,12 +55,8 @@ from .rclpy_internals import drop_late_responses
 from .timers import Timeout, TimerQueue
 from .watchdog import LIMIT
 from ..interfaces.limits import message_fault
-from ..interfaces.qos import action_qos
 from ...documents.errors import LifecycleError
 from ...lifecycle.states import ErrorCode
-
-RESULT_TIMEOUT = 30
-"""Time (s) for which an action server keeps ended goals and publishes their status."""
 
 
 class ManagedNode(GuardedNode):
@@ -78,7 +75,7 @@ class ManagedNode(GuardedNode):
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self._action_callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self.goal_servers: dict[str, GoalServer] = {}  #: by name of the feedback topic
         super().__init__(name, **kwargs)
         self._note_clock()
         self.timer_queue = TimerQueue(self, self.steady_clock, self.steady, jumps=False)
@@ -125,12 +122,6 @@ class ManagedNode(GuardedNode):
     def call_soon(self, callback: Callable[[], None]) -> None:
         """Call back in the executor's thread; may be called from any thread."""
         self.spawn(self.guarded(callback))
-
-    def spawn(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Run a function or a coroutine function in the executor's thread, if it is there."""
-        executor = self.executor  # read once: another thread may remove it
-        if executor is not None:
-            executor.create_task(work, *arguments)
 
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds
@@ -190,19 +181,13 @@ class ManagedNode(GuardedNode):
         self, action: type, name: str, execute: Callable[[Any], Any], *,
         accept: Callable[[Any], bool] = lambda goal: True,
         cancel: Callable[[Any], None] = lambda handle: None,
-    ) -> Any:
+    ) -> GoalServer:
         """
         Create an action server that accepts goals only while the node is active, and all cancels.
 
         `execute(goal_handle)` is a coroutine function that returns the result and must not block;
         `cancel(goal_handle)` is called for each accepted cancel.
         """
-        self._action_callbacks[name] = execute, accept, cancel
-        self._entities.callback(self._action_callbacks.pop, name)
-        return self.keep(('server', name), lambda: self._action_server(action, name))
-
-    def _action_server(self, action: type, name: str) -> ActionServer:
-        """Create a server that calls the callbacks of the current configuration."""
         where = f'action {name}'
 
         async def run(handle: Any) -> Any:
@@ -211,7 +196,7 @@ class ManagedNode(GuardedNode):
                 handle.abort()
                 return _fill(action.Result(), ErrorCode.INVALID_REQUEST, fault)
             try:
-                return await self.watchdog.steps(where, self._action_callbacks[name][0](handle))
+                return await self.watchdog.steps(where, execute(handle))
             except Exception as error:  # see add_service
                 if handle.is_active:
                     handle.abort()
@@ -221,20 +206,20 @@ class ManagedNode(GuardedNode):
                 return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
 
         def on_goal(goal: Any) -> GoalResponse:
-            accepted = (self.active and not self._halted
-                        and self._action_callbacks[name][1](goal))
+            accepted = self.active and not self._halted and accept(goal)
             return GoalResponse.ACCEPT if accepted else GoalResponse.REJECT
 
         def on_cancel(handle: Any) -> CancelResponse:
-            if name in self._action_callbacks:
-                self._action_callbacks[name][2](handle)
+            cancel(handle)
             return CancelResponse.ACCEPT
 
-        return ActionServer(
-            self, action, name, run,
-            goal_callback=self.guarded(on_goal, GoalResponse.REJECT, where),
-            cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT, where),
-            result_timeout=RESULT_TIMEOUT, **action_qos())
+        server = GoalServer(
+            self, action, name, run, self.guarded(on_goal, GoalResponse.REJECT, where),
+            self.guarded(on_cancel, CancelResponse.ACCEPT, where))
+        self.goal_servers[server.topic] = server
+        self._entities.callback(server.destroy)
+        self._entities.callback(self.goal_servers.pop, server.topic)
+        return server
 
     def _open(self) -> None:
         self._diagnostics = Diagnostics(self)

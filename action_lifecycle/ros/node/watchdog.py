@@ -93,7 +93,8 @@ def _timed(
 
 def name_of(callback: Callable[..., Any]) -> str:
     """Return a name for a callback, made from its function's name."""
-    while isinstance(callback, functools.partial):
-        callback = callback.func
+    while isinstance(callback, functools.partial) or hasattr(callback, '__wrapped__'):
+        callback = callback.func if isinstance(callback, functools.partial) \
+            else callback.__wrapped__
     name = getattr(callback, '__qualname__', '') or type(callback).__qualname__
     return f"work of {name.replace('.<locals>', '').removesuffix('.<lambda>')}"

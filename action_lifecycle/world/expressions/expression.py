@@ -20,7 +20,9 @@ Angles are in rad, everything else is in the units of the facts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+import functools
 import re
+import threading
 from typing import Any
 
 from .compiler import Compiled, Compiler, Leaf
@@ -105,5 +107,25 @@ def compile_expression(
     if not text.strip() and condition:
         return Expression(
             text, (), Kind.TRUTH, lambda: (lambda: True, Leaf(lambda: True, ())))
-    return Expression(text, *Compiler(
-        text, names, source, kinds or {}, dotted).compile(condition))
+    return Expression(text, *_compiled(
+        text, None if names is None else tuple(names), tuple((kinds or {}).items()), condition,
+        source, dotted))
+
+
+@functools.lru_cache(maxsize=2000)
+def _compiled(
+    text: str, names: tuple[str, ...] | None, kinds: tuple[tuple[str, Kind], ...],
+    condition: bool, source: str, dotted: bool,
+) -> tuple[tuple[str, ...], Kind, Callable[[], Compiled]]:
+    """Compile a text once: flows have the same conditions at each of their actions."""
+    found, kind, code = Compiler(text, names, source, dict(kinds), dotted).compile(condition)
+    lock = threading.Lock()
+    made: list[Compiled] = []
+
+    def once() -> Compiled:
+        with lock:
+            if not made:
+                made.append(code())
+        return made[0]
+
+    return found, kind, once

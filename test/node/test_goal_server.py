@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Goals to a node on the same executor have the same answers with and without DDS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+import time
+from typing import Any
+import uuid
+
+from action_lifecycle.ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
+from action_lifecycle.ros.calls.goal_client import GoalClient
+from action_lifecycle.ros.node.executor import make_executor
+from action_lifecycle.ros.node.lifecycle_node import ManagedNode
+from action_lifecycle.ros.node.timers import settle
+from action_lifecycle_msgs.action import ConfirmOutcome
+from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
+from isolation import domain_id
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from .ending import destroy
+
+POLICY = GoalPolicy(appear=10.0, accept=10.0)
+
+
+class Server(ManagedNode):
+    """Does what `flow_id` of a goal says."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__('server', context=context)
+        self.begun: list[str] = []
+        self.open: dict[bytes, Any] = {}
+
+    def configure(self) -> None:
+        self.add_action_server(
+            ConfirmOutcome, '~/act', self.act, cancel=self.cancel,
+            accept=lambda goal: goal.flow_id != 'rejected')
+
+    def cancel(self, handle: Any) -> None:
+        settle(self.open.get(bytes(handle.goal_id.uuid), Future()))
+
+    async def act(self, handle: Any) -> Any:
+        order = handle.request.flow_id
+        self.begun.append(order)
+        handle.publish_feedback(ConfirmOutcome.Feedback(verdict=2))
+        result = ConfirmOutcome.Result(verdict=1, error_msg=order)
+        if order == 'error':
+            raise ZeroDivisionError
+        if order.startswith('wait'):
+            done = self.open[bytes(handle.goal_id.uuid)] = Future()
+            if handle.is_cancel_requested:
+                settle(done)
+            await done
+            handle.canceled()
+        elif order == 'abort':
+            handle.abort()
+        elif order != 'forgotten':
+            handle.succeed()
+        return result
+
+
+class Rig:
+
+    def __init__(self, local: bool) -> None:
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.local = local
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain_id())
+        self.executor = make_executor(context=self.context)
+        self.server = Server(self.context)
+        self.node = ManagedNode('client', context=self.context)
+        for node in (self.server, self.node):
+            self.executor.add_node(node)
+            node.start()
+        self.until(lambda: self.server.active and self.node.active)
+        self.feedback: list[int] = []
+        self.client = GoalClient(self.node, ConfirmOutcome, 'server/act', local=local)
+
+    def until(self, condition: Any, timeout: float = 10.0) -> None:
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, 'did not happen in time'
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def wait(self, future: Any) -> Any:
+        self.until(future.done)
+        return future.result()
+
+    def call(self, order: str, goal_id: uuid.UUID | None = None) -> GoalCall:
+        call = GoalCall(self.node, self.client, goal_id, POLICY, on_feedback=(
+            lambda feedback: self.feedback.append(feedback.verdict)))
+        return call.send(ConfirmOutcome.Goal(flow_id=order))
+
+    def end(self, order: str) -> CallEnd:
+        end: CallEnd = self.wait(self.call(order).done)
+        return end
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        destroy(self.server, self.node)
+        rclpy.try_shutdown(context=self.context)
+
+
+@pytest.fixture(params=[True, False], ids=['local', 'dds'])
+def rig(request: Any) -> Iterator[Rig]:
+    rig = Rig(request.param)
+    yield rig
+    rig.close()
+
+
+def entities(rig: Rig) -> int:
+    """Return the number of the client node's entities for the action."""
+    return sum('server/act' in name for name, _ in rig.node.get_client_names_and_types_by_node(
+        'client', '/')) + sum('server/act' in sub.topic_name for sub in rig.node.subscriptions)
+
+
+def test_only_goals_to_other_processes_need_entities(rig: Rig) -> None:
+    assert rig.end('good').how is Ending.RESULT
+    if rig.local:
+        assert not entities(rig)
+    else:
+        rig.until(lambda: entities(rig) == 4)
+
+
+@pytest.mark.parametrize(('order', 'status', 'message'), [
+    ('good', GoalStatus.STATUS_SUCCEEDED, 'good'),
+    ('abort', GoalStatus.STATUS_ABORTED, 'abort'),
+    ('forgotten', GoalStatus.STATUS_ABORTED, 'forgotten'),
+    ('error', GoalStatus.STATUS_ABORTED, 'ZeroDivisionError()'),
+])
+def test_a_goal_ends_as_its_server_says(
+    rig: Rig, order: str, status: int, message: str
+) -> None:
+    end = rig.end(order)
+    assert (end.how, end.status, end.result.error_msg) == (Ending.RESULT, status, message)
+    rig.until(lambda: rig.feedback == [2])
+
+
+def test_a_rejected_goal_does_not_begin(rig: Rig) -> None:
+    assert rig.end('rejected').how is Ending.REJECTED
+    assert rig.server.begun == []
+
+
+def test_an_inactive_server_rejects_all(rig: Rig) -> None:
+    assert rig.end('good').how is Ending.RESULT
+    rig.server.trigger_deactivate()
+    assert rig.end('good').how is Ending.REJECTED
+    assert rig.server.begun == ['good']
+
+
+def test_a_canceled_goal_ends_canceled(rig: Rig) -> None:
+    call = rig.call('wait')
+    rig.until(lambda: rig.server.begun)
+    call.cancel()
+    end = rig.wait(call.done)
+    assert (end.how, end.status) == (Ending.RESULT, GoalStatus.STATUS_CANCELED)
+
+
+def test_a_cancel_right_after_the_goal_is_not_lost(rig: Rig) -> None:
+    assert rig.end('good').how is Ending.RESULT  # the server is known
+    call = rig.call('wait')
+    call.cancel()
+    end = rig.wait(call.done)
+    assert (end.how, end.status) == (Ending.RESULT, GoalStatus.STATUS_CANCELED)
+
+
+def test_a_goal_id_is_accepted_once(rig: Rig) -> None:
+    goal_id = uuid.uuid4()
+    assert rig.wait(rig.call('good', goal_id).done).how is Ending.RESULT
+    rig.wait(rig.call('good', goal_id).done)
+    assert rig.server.begun == ['good']
+
+
+def test_an_unknown_goal_has_no_result_and_no_cancel(rig: Rig) -> None:
+    rig.until(rig.client.server_is_ready)
+    goal_id = UUID(uuid=list(uuid.uuid4().bytes))
+    result = rig.wait(rig.client.ask_result(goal_id))
+    assert result.status == GoalStatus.STATUS_UNKNOWN
+    answer = rig.wait(rig.client.cancel(goal_id))
+    assert answer.return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
+    assert rig.end('good').how is Ending.RESULT
+    ended = UUID(uuid=list(uuid.uuid4().bytes))
+    rig.wait(rig.call('good', uuid.UUID(bytes=bytes(ended.uuid))).done)
+    assert rig.wait(rig.client.ask_result(ended)).status == GoalStatus.STATUS_SUCCEEDED
+    answer = rig.wait(rig.client.cancel(ended))
+    assert answer.return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
+
+
+def test_hundreds_of_goals_at_once_all_end(rig: Rig) -> None:
+    calls = [rig.call('good') for _ in range(300)]
+    rig.until(lambda: all(call.done.done() for call in calls), 30.0)
+    assert {call.done.result().status for call in calls} == {GoalStatus.STATUS_SUCCEEDED}
+    assert len(rig.server.begun) == 300
+
+
+@pytest.mark.parametrize('rig', [True], indirect=True)
+def test_results_are_not_kept_for_ever(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('action_lifecycle.ros.node.goal_server.RESULT_TIMEOUT', 0.0)
+    for _ in range(50):
+        rig.end('good')
+    (server,) = rig.server.goal_servers.values()
+    assert len(server._goals) <= 2
