@@ -172,7 +172,7 @@ def run_recorded(job: tuple[int, int, str, float]) -> Recorded:
             Journal(Path(folder) / 'robot.journal', clock=clock) as journal:
         world = RecordedWorld(cell, load_facts(FACTS), clock, trace_path(journal.path))
         recorder = JournalRecorder(journal, clock, clock.call_soon, changed)
-        recorder.barrier = clock.call_soon  # type: ignore[method-assign]
+        recorder.synced = clock.call_soon  # type: ignore[method-assign]
         orchestrator = Orchestrator(
             load_graph(ROOT / 'config' / 'graphs' / 'action.yaml'), recorder, world, clock,
             OperatorDesk(clock, lambda: None), None, lambda run: None)

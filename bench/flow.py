@@ -205,7 +205,7 @@ class Robotless:
         self.journal = Journal(folder / 'journal')
         recorder = JournalRecorder(
             self.journal, self.clock, self.clock.call_soon, lambda action, row: None)
-        recorder.barrier = self.clock.call_soon  # type: ignore[method-assign]
+        recorder.synced = self.clock.call_soon  # type: ignore[method-assign]
         self.orchestrator = Orchestrator(
             load_graph(config_file('graphs/action.yaml')), recorder, self.robot,  # type: ignore
             self.clock, None, None, lambda run: None)  # type: ignore[arg-type]

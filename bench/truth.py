@@ -84,7 +84,7 @@ def run_stepped(seed: int, number: int, kind: str = '', plain: bool = False) -> 
             journal, clock, clock.call_soon,
             lambda action, row: judge.changed(
                 action.action_id, row.from_state, row.to_state, {**row.data, 'cause': row.cause}))
-        recorder.barrier = clock.call_soon  # type: ignore[method-assign]
+        recorder.synced = clock.call_soon  # type: ignore[method-assign]
         desk = OperatorDesk(clock, lambda: None)
         orchestrator = Orchestrator(
             load_graph(GRAPH), recorder, world, clock, desk,

@@ -89,9 +89,9 @@ class Graph:
     invariants: tuple[Invariant, ...]
     warnings: tuple[Fault, ...]
     table: Mapping[str, Mapping[str, tuple[Transition, ...]]] = field(init=False, repr=False)
-    without_hooks: dict[tuple[Transition, tuple[type, ...]], frozenset[str]] = field(
+    hooks: dict[tuple[Transition, tuple[type, ...]], Any] = field(
         init=False, repr=False, default_factory=dict)
-    """The names of hooks that listeners of these classes don't have; kept by `find_hooks`."""
+    """What `find_hooks` has noted of the listeners' classes."""
 
     def __post_init__(self) -> None:
         table: dict[str, dict[str, tuple[Transition, ...]]] = {name: {} for name in self.states}

@@ -48,17 +48,29 @@ class Hooks(NamedTuple):
 
 
 class _Calls(NamedTuple):
-    """What `Hooks` are made of: the calls by place, and the names that were looked for."""
+    """
+    What `Hooks` are made of: the calls by place, and the names that were looked for.
 
-    validators: list[Callable[..., Any]]
-    guards: list[tuple[Callable[..., Any], bool, str]]
-    before: list[Callable[..., Any]]
-    after: list[Callable[..., Any]]
+    A call is a callable, or (in the notes of a graph) the index of a listener and the function of
+    its class.
+    """
+
+    validators: list[Any]
+    guards: list[tuple[Any, bool, str]]
+    before: list[Any]
+    after: list[Any]
     names: frozenset[str]
 
-    def all(self) -> list[Callable[..., Any]]:  # noqa: A003
+    def all(self) -> list[Any]:  # noqa: A003
         """Return the calls of all places."""
         return [*self.validators, *(guard[0] for guard in self.guards), *self.before, *self.after]
+
+    def replaced(self, change: Callable[[Any], Any]) -> _Calls:
+        """Return the same with each call changed."""
+        return _Calls(
+            list(map(change, self.validators)),
+            [(change(call), wanted, name) for call, wanted, name in self.guards],
+            list(map(change, self.before)), list(map(change, self.after)), self.names)
 
     def hooks(self) -> Hooks:
         """Return the hooks."""
@@ -70,28 +82,31 @@ class _Calls(NamedTuple):
             tuple(map(_by_name, self.after)),
             any(map(inspect.iscoroutinefunction, calls)),
             any(map(_parameters, calls)),
-        )
+        ) if calls else _NONE
+
+
+_NONE = Hooks((), (), (), (), False, False)
 
 
 def find_hooks(graph: Graph, transition: Transition, listeners: Sequence[object]) -> Hooks:
     """
     Look up the hooks of a transition; raises `LifecycleError` for an unknown name.
 
-    Thousands of machines have listeners of the same classes. If none of these has a hook for the
-    transition, this is noted in the graph, as most lookups find nothing.
+    Thousands of machines have listeners of the same classes. If all hooks are methods of these,
+    they are noted in the graph, and only bound the next time.
     """
-    kinds = tuple(map(type, listeners))
-    looked_for = graph.without_hooks.get((transition, kinds))
-    if looked_for is not None and all(
-            looked_for.isdisjoint(vars(listener)) for listener in listeners):
-        return _NONE
+    key = transition, tuple(map(type, listeners))
+    noted: _Calls | None = graph.hooks.get(key)
+    if noted is not None and all(
+            noted.names.isdisjoint(vars(listener)) for listener in listeners):
+        return noted.replaced(lambda one: MethodType(one[1], listeners[one[0]])).hooks()
     calls = _calls(graph, transition, listeners)
-    if not calls.all() and all(map(_is_plain, kinds)):
-        graph.without_hooks[transition, kinds] = calls.names
+    owners = {id(listener): index for index, listener in enumerate(listeners)}
+    if all(map(_is_plain, key[1])) and all(
+            isinstance(call, MethodType) and id(call.__self__) in owners for call in calls.all()):
+        graph.hooks[key] = calls.replaced(
+            lambda call: (owners[id(call.__self__)], call.__func__))
     return calls.hooks()
-
-
-_NONE = Hooks((), (), (), (), False, False)
 
 
 def _is_plain(kind: type) -> bool:
@@ -103,7 +118,12 @@ def _is_plain(kind: type) -> bool:
 
 def _calls(graph: Graph, transition: Transition, listeners: Sequence[object]) -> _Calls:
     event, source, target = transition.event, transition.source, transition.target
-    looked_for: set[str] = set()
+    states = graph.states
+    looked_for = {
+        name for names in (
+            transition.validators, transition.cond, transition.unless, transition.before,
+            transition.on, transition.after, states[source].exit, states[target].enter)
+        for name in names}
 
     def methods(*names: str) -> list[Callable[..., Any]]:
         looked_for.update(names)
@@ -120,11 +140,11 @@ def _calls(graph: Graph, transition: Transition, listeners: Sequence[object]) ->
     ]
     before = [
         *methods('before_transition', f'before_{event}'), *named(transition.before),
-        *methods('on_exit_state', f'on_exit_{source}'), *named(graph.states[source].exit),
+        *methods('on_exit_state', f'on_exit_{source}'), *named(states[source].exit),
         *methods('on_transition', f'on_{event}'), *named(transition.on),
     ]
     after = [
-        *methods('on_enter_state', f'on_enter_{target}'), *named(graph.states[target].enter),
+        *methods('on_enter_state', f'on_enter_{target}'), *named(states[target].enter),
         *methods(f'after_{event}'), *named(transition.after), *methods('after_transition'),
     ]
     return _Calls(validators, guards, before, after, frozenset(looked_for))

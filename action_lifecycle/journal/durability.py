@@ -22,8 +22,9 @@ STEP = 'step'
 PROCESS, POWER = 'process', 'power'
 DURABILITIES = (PROCESS, POWER)
 
+MOTION_START = 'motion_start'
 EVENT_KINDS: Mapping[str, str] = {
-    'motion_start': POWER, 'terminal': POWER, 'transition': PROCESS, 'flow': PROCESS,
+    MOTION_START: POWER, 'terminal': POWER, 'transition': PROCESS, 'flow': PROCESS,
     'other': PROCESS}
 """The kinds of events with defaults; `transition`: other changes of an action."""
 
@@ -33,9 +34,9 @@ def event_kind(entry: Entry | Row) -> str:
     if entry.kind == 'transition':
         if entry.final:
             return 'terminal'
-        return 'motion_start' if entry.to_state == ActionState.EXECUTING_MOTION else 'transition'
+        return MOTION_START if entry.to_state == ActionState.EXECUTING_MOTION else 'transition'
     if entry.event == STEP and entry.to_state == ActionState.EXECUTING_MOTION:
-        return 'motion_start'
+        return MOTION_START
     return entry.kind if entry.kind == 'flow' else 'other'
 
 

@@ -21,7 +21,7 @@ import threading
 
 from .clock import Clock, elapsed, SystemClock
 from .compaction import PLANNED, Removal, remove, SNAPSHOT
-from .durability import event_kind, EVENT_KINDS, power_kinds
+from .durability import event_kind, EVENT_KINDS, MOTION_START, power_kinds
 from .reader import journal_errors, JournalReader, require_content
 from .row import damaged, Entry, JournalError, make_row, Row
 from .sqlite.barrier import BarrierThread
@@ -103,8 +103,12 @@ class Journal(JournalReader):
             try:
                 self._execute(_INSERT, tuple(row))  # a plain tuple is bound faster
                 self._seq, self._hash = row.seq, row.hash
-                if event_kind(entry) in self._power:
-                    self._barriers.begin()
+                kind = event_kind(entry)
+                if kind in self._power:
+                    if kind == MOTION_START:  # the motion waits for it
+                        self._barriers.begin()
+                    else:
+                        self._barriers.begin_soon()
             except SQLITE_ERRORS as error:
                 raise self._refusal(error) from error
             except BaseException:  # Ctrl-C may come between the commit and the assignment

@@ -30,8 +30,10 @@ class ReadOnly:
 
     step = transition
 
-    def barrier(self, callback: object) -> None:
+    def call_soon(self, callback: object) -> None:
         raise AssertionError('a projection changes nothing')
+
+    barrier = call_soon
 
 
 class Projection:

@@ -215,9 +215,11 @@ class Sessions:
         """Raise AssertionError: nothing here starts work."""
         raise AssertionError('recording a state starts no work')
 
-    def barrier(self, callback: object) -> None:
-        """Raise AssertionError: nothing here starts a motion."""
-        raise AssertionError('recording a state needs no barrier')
+    def call_soon(self, callback: object) -> None:
+        """Raise AssertionError: nothing here runs an action."""
+        raise AssertionError('recording a state needs no callback')
+
+    barrier = call_soon
 
     def _record(
         self, action: SessionAction, event: str, source: str, target: str, data: Mapping[str, Any]

@@ -211,5 +211,8 @@ class Recorder(Protocol):
     def step(self, action: Any, data: Mapping[str, Any]) -> None:
         """Journal that the next step of an action's work begins; may raise to refuse it."""
 
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the thread of the lifecycle, not before this call has returned."""
+
     def barrier(self, callback: Callable[[], None]) -> None:
         """Call back when the journal is as durable as configured, e.g. against power loss."""

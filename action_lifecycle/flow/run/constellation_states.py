@@ -135,7 +135,7 @@ class ContinueConstellationAgentState(ConstellationAgentState):
     status = ConstellationAgentStatus.CONTINUE
 
     def handle(self, agent: FlowRun, context: Dispatcher) -> None:
-        """Set the status to FINISH or FAIL if the flow has ended, else leave it."""
+        """Set the status to FINISH or FAIL if the flow has ended, else to CONTINUE."""
         completed, agent.completions = agent.completions, []
         try:
             finished = context.merge(agent, completed)
@@ -146,6 +146,8 @@ class ContinueConstellationAgentState(ConstellationAgentState):
         if finished:
             agent.status = (ConstellationAgentStatus.FINISH if agent.is_good()
                             else ConstellationAgentStatus.FAIL).value
+        else:  # its end was not recorded yet, and an action has been assigned again
+            agent.status = self.name()
 
 
 def _fault(agent: FlowRun, error: Exception) -> tuple[ErrorCode, str]:

@@ -116,7 +116,10 @@ class FlowRunner:
             return
         self.handle(run)
         if run.status in ('FINISH', 'FAIL'):
-            self._finish(run)
+            if run.parent is not None or self.recorder.ends_are_safe:
+                self._finish(run)
+            else:
+                self.recorder.when_ends_are_safe(lambda: self.advance(run))
         elif run.status != run.state and self.recorder.until_recorded(
                 f'{run.status} of flow {run.flow_id}', lambda: run.machine.fire(run.status),
                 lambda: self.advance(run)):

@@ -64,6 +64,8 @@ class JournalRecorder:
         #: called before `changed`
         self.row: Row | None = None  #: the last row of a flow or an action
         self._transition: Row | None = None  #: the last row of an action
+        self._ended = self._ended_safe = 0
+        """Rows of the last end of an action, and of the last one that survives a power loss."""
         self._unpublished: list[Row] = []  #: rows of the change of a flow that takes effect now
         self._log = logging.getLogger('action_lifecycle')
 
@@ -84,6 +86,8 @@ class JournalRecorder:
         else:
             self.row = self.journal.append(entry)
         self._transition = self.row
+        if self.row.final and self.journal.wants_power(self.row):
+            self._ended = self.row.seq
 
     def step(self, action: Action, data: Mapping[str, Any]) -> None:
         """Append that the next step of an action's work begins; if it raises, it must not."""
@@ -247,18 +251,32 @@ class JournalRecorder:
                      data=data, final=event != 'clear_stop', ros_time=self.clock.now())
 
     def barrier(self, callback: Callable[[], None]) -> None:
-        """
-        Call back in the orchestrator's thread when the last transition is durable.
-
-        If it has to survive a power loss, this is after all rows so far are synced to disk.
-        """
-        if self._transition is not None and not self.journal.wants_power(self._transition):
+        """Call back when the last transition is as durable as configured."""
+        if self._transition is None or self.journal.wants_power(self._transition):
+            self.synced(callback)
+        else:
             self.call_soon(callback)
-            return
 
+    @property
+    def ends_are_safe(self) -> bool:
+        """Whether the ends of actions are as durable as configured, so that a flow may end."""
+        return self._ended <= self._ended_safe
+
+    def when_ends_are_safe(self, callback: Callable[[], None]) -> None:
+        """Call back when the ends of all actions so far are as durable as configured."""
+        ended = self._ended
+
+        def safe() -> None:
+            self._ended_safe = max(self._ended_safe, ended)
+            callback()
+
+        self.synced(safe)
+
+    def synced(self, callback: Callable[[], None]) -> None:
+        """Call back in the orchestrator's thread when all rows so far survive a power loss."""
         def done(future: Future[int]) -> None:
             if self.until_recorded('a row that must survive a power loss', future.result,
-                                   lambda: self.barrier(callback)):
+                                   lambda: self.synced(callback)):
                 callback()
 
         self.journal.barrier(lambda future: self.call_soon(lambda: done(future)))

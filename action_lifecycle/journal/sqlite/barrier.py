@@ -16,7 +16,7 @@ from concurrent.futures import Future
 import logging
 import math
 import os
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 import threading
 import time
 
@@ -25,6 +25,8 @@ from ..row import JournalError
 from ...lifecycle.back_off import back_off
 
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # s
+LATEST = 0.05
+"""Maximum time (s) until a sync that nothing waits for; syncs of every row would delay writes."""
 
 _log = logging.getLogger('action_lifecycle.journal')
 
@@ -52,9 +54,10 @@ class BarrierThread:
         self._again_at = math.inf
         self._failures = 0
         self._files = files
-        # None ends the thread, True requests a sync without a future
+        # None ends the thread; True requests a sync without a future, False one within LATEST
         self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
         self._spare: list[Future[int]] = []  # futures made in advance
+        self._will_sync = False  #: within LATEST
         self._thread = threading.Thread(target=self._run, name='journal barrier', daemon=True)
         self._thread.start()
 
@@ -70,6 +73,12 @@ class BarrierThread:
         """Start a sync of the committed rows, so that a following barrier waits less."""
         self._requests.put(True)
 
+    def begin_soon(self) -> None:
+        """Start a sync within LATEST s."""
+        if not self._will_sync:
+            self._will_sync = True
+            self._requests.put(False)
+
     def stop(self) -> None:
         """Complete all requests, then end the thread."""
         self._requests.put(None)
@@ -79,6 +88,13 @@ class BarrierThread:
         requests = self._requests
         while True:
             waiting = [requests.get()]
+            until = time.monotonic() + LATEST
+            while waiting[-1] is False:
+                try:
+                    waiting.append(requests.get(timeout=max(0.0, until - time.monotonic())))
+                except Empty:
+                    break
+            self._will_sync = False
             while not requests.empty():
                 waiting.append(requests.get())
             if self._failure is not None and time.monotonic() >= self._again_at:

@@ -33,7 +33,9 @@ class ActionRunner(Working, Verifying, FallingBack):
     """
     Runs one action through its states.
 
-    `ended(runner)` is called when the action is terminated and this is durable in the journal.
+    `ended(runner)` is called when the action is terminated. That this survives a power loss is not
+    waited for: a motion waits for its own row, and so for all earlier ones, and so does the end of
+    a flow.
     `specs` renders the spec with the changes by fallbacks.
     """
 
@@ -232,4 +234,4 @@ class ActionRunner(Working, Verifying, FallingBack):
 
     def _enter_terminated(self) -> None:
         self._cancel_deadline()
-        self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
+        self.action.recorder.call_soon(self._unless_changed(lambda: self.ended(self)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 import logging
 from typing import Any
 
@@ -216,7 +216,6 @@ class RunnerBase:
         """Wrap a callback so that it does nothing once the state has changed."""
         changes = self._changes
 
-        @wraps(callback)
         def when_still(*arguments: Any) -> None:
             if self._changes == changes:
                 callback(*arguments)

@@ -246,7 +246,7 @@ class Process:
         self.flow_rows: list[Row] = []
         recorder = JournalRecorder(
             self.journal, clock, clock.call_soon, self._changed, self.flow_rows.append)
-        recorder.barrier = clock.call_soon  # type: ignore[method-assign]
+        recorder.synced = clock.call_soon  # type: ignore[method-assign]
         self.desk = OperatorDesk(clock, lambda: None, self.journal, lambda: dict(robot.facts))
         robot.desk = self.desk
         self.orchestrator = Orchestrator(

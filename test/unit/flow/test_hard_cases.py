@@ -106,7 +106,7 @@ def test_canceled_before_the_goal_has_left_nothing_is_waited_for(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process = start()
-    process.orchestrator.recorder.barrier = lambda callback: None  # type: ignore[method-assign]
+    process.orchestrator.recorder.synced = lambda callback: None  # type: ignore[method-assign]
     run = process.submit(flow('a'))
     clock.run(1.0)
     assert run.actions[0].state is ActionState.EXECUTING_MOTION and not robot.motions

@@ -171,7 +171,7 @@ def test_a_retry_before_the_end_of_the_action_is_durable(
 ) -> None:
     robot.verdicts['a', 'confirm'] = ['refuted']
     process = start()
-    process.orchestrator.recorder.barrier = (  # type: ignore[method-assign]
+    process.orchestrator.recorder.synced = (  # type: ignore[method-assign]
         lambda callback: clock.call_later(0.5, callback))
     run = process.submit(CHAIN)
     while run.runners['a'].action.state is not ActionState.TERMINATED:
