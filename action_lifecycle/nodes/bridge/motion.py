@@ -122,7 +122,8 @@ class BridgeMotion:
             while goal is None or self._guard.trouble() is not None:
                 if not await self._until_ready(index, limit):
                     return
-                self.steps.show(index, 'waiting_for_server')
+                if self.steps.progress.state:  # of the step before, or of another wait
+                    self.steps.show(index, 'waiting_for_server')
                 goal = await self._filled(step, self.steps.works[index])
                 if goal is None or self._stop is not None \
                         or not await self._until_is_known(index):

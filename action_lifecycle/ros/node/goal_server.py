@@ -10,13 +10,14 @@ goal ids for its debug log: at 50 goals/s this was half of the CPU time of a nod
 
 A client on the same executor calls `send`, `ask_result` and `cancel`, which pass on the message
 objects themselves. Nothing is copied, so neither side may change a message that it has passed on.
-Such goals are not on the feedback topic.
+Such goals are not on the topics of the action.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+import math
 from typing import Any
 import uuid
 
@@ -34,7 +35,8 @@ from .timers import settle, Throttle
 from ..interfaces.qos import event_qos
 
 RESULT_TIMEOUT = 30.0  #: time (s) for which the result of an ended goal is kept
-STATUS_PERIOD = 0.1  #: minimum period (s) of messages on the status topic
+STATUS_PERIOD = 0.2  #: minimum period (s) of messages on the status topic
+STATUS_TIMEOUT = 1.0  #: time (s) for which an ended goal is in these messages
 _ACTIVE = (GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 
 
@@ -106,6 +108,8 @@ class GoalServer:
         self._on_cancel = on_cancel
         self._goals: dict[bytes, ServerGoal] = {}
         self._ended: deque[tuple[float, bytes]] = deque()  #: steady time (s), id
+        self._shown: dict[ServerGoal, float] = {}
+        """The goals of the status topic, and when they ended: steady time (s)."""
         self._services = [
             node.create_service(
                 service, f'{name}/_action/{part}', answer, qos_profile=event_qos())
@@ -142,7 +146,7 @@ class GoalServer:
     async def _serve(
         self, request: Any, goal_id: UUID, feedback: Callable[[Any], None], answered: Any
     ) -> None:
-        goal = self._accept(request, goal_id, feedback)
+        goal = self._accept(request, goal_id, feedback, lambda: None)
         answered.set_result(
             self._action.Impl.SendGoalService.Response(accepted=goal is not None))
         if goal is not None:
@@ -174,10 +178,12 @@ class GoalServer:
                 self._feedback.publish(self._action.Impl.FeedbackMessage(
                     goal_id=request.goal_id, feedback=feedback))
 
-        goal = self._accept(request.goal, request.goal_id, publish)
+        goal = self._accept(request.goal, request.goal_id, publish, self._show_soon)
         response.accepted = goal is not None
         if goal is not None:
             response.stamp = goal.info.stamp
+            self._shown[goal] = math.inf
+            self._show_soon()
             self._node.spawn(self._run, goal)
         return response
 
@@ -192,7 +198,8 @@ class GoalServer:
     # -- both
 
     def _accept(
-        self, request: Any, goal_id: UUID, feedback: Callable[[Any], None]
+        self, request: Any, goal_id: UUID, feedback: Callable[[Any], None],
+        changed: Callable[[], None],
     ) -> ServerGoal | None:
         self._forget_ended()
         key = bytes(goal_id.uuid)
@@ -200,11 +207,10 @@ class GoalServer:
             return None
         stamp = self._node.get_clock().now().to_msg()
         goal = self._goals[key] = ServerGoal(
-            request, GoalInfo(goal_id=goal_id, stamp=stamp), feedback, self._changed)
-        self._changed()
+            request, GoalInfo(goal_id=goal_id, stamp=stamp), feedback, changed)
         return goal
 
-    def _changed(self) -> None:
+    def _show_soon(self) -> None:
         if not self._destroyed:
             self._throttle.call_soon()
 
@@ -212,7 +218,10 @@ class GoalServer:
         result = await self._execute(goal)
         if goal.is_active:
             goal.abort()
-        self._ended.append((self._node.steady(), bytes(goal.goal_id.uuid)))
+        now = self._node.steady()
+        self._ended.append((now, bytes(goal.goal_id.uuid)))
+        if goal in self._shown:
+            self._shown[goal] = now
         goal.ended.set_result(self._action.Impl.GetResultService.Response(
             status=goal.status, result=result))
 
@@ -243,10 +252,10 @@ class GoalServer:
             del self._goals[self._ended.popleft()[1]]
 
     def _publish_status(self) -> None:
-        self._forget_ended()
+        limit = self._node.steady() - STATUS_TIMEOUT
+        self._shown = {goal: ended for goal, ended in self._shown.items() if ended > limit}
         self._status.publish(GoalStatusArray(status_list=[
-            GoalStatus(goal_info=goal.info, status=goal.status)
-            for goal in self._goals.values()]))
+            GoalStatus(goal_info=goal.info, status=goal.status) for goal in self._shown]))
 
 
 def _ns(stamp: Time) -> int:

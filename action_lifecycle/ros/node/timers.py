@@ -26,7 +26,7 @@ from .guarded_node import GuardedNode
 LONGEST = 3600.0  #: maximum period (s) of the timer
 POLL_PERIOD = 1.0  #: polling period (s) for steps of the wall clock
 STEP = 0.25  #: minimum size (s) of a step of the wall clock
-SPARE = 10.0
+SPARE = 30.0
 """Minimum pause after a throttled call, in multiples of its duration; limits the CPU load."""
 
 
