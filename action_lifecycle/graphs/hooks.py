@@ -7,7 +7,8 @@ Hooks and guards: methods of a machine's listeners, looked up once per transitio
 A listener is any object. Its methods with conventional names are called in the order given in
 `machine`, and the methods that the graph file names. Methods `validators`, `cond` and `unless` are
 called for every transition. A guard named in the file may also be an attribute; if several
-listeners have it, all must agree.
+listeners have it, all must agree. A class whose hooks and guards are all methods of it, none an
+attribute of an object, may say so by `hooks_are_methods = True`; then lookups are faster.
 
 Parameters are passed by name: `event`, `source`, `target`, `state` (the source until the state
 update, then the target), `machine`, `change`, and all data of the event. A guard must have
@@ -49,7 +50,7 @@ class Hooks(NamedTuple):
 
 class _Calls(NamedTuple):
     """
-    What `Hooks` are made of: the calls by place, and the names that were looked for.
+    What `Hooks` are made of: the calls by place.
 
     A call is a callable, or (in the notes of a graph) the index of a listener and the function of
     its class.
@@ -59,7 +60,6 @@ class _Calls(NamedTuple):
     guards: list[tuple[Any, bool, str]]
     before: list[Any]
     after: list[Any]
-    names: frozenset[str]
 
     def all(self) -> list[Any]:  # noqa: A003
         """Return the calls of all places."""
@@ -70,7 +70,7 @@ class _Calls(NamedTuple):
         return _Calls(
             list(map(change, self.validators)),
             [(change(call), wanted, name) for call, wanted, name in self.guards],
-            list(map(change, self.before)), list(map(change, self.after)), self.names)
+            list(map(change, self.before)), list(map(change, self.after)))
 
     def hooks(self) -> Hooks:
         """Return the hooks."""
@@ -92,43 +92,26 @@ def find_hooks(graph: Graph, transition: Transition, listeners: Sequence[object]
     """
     Look up the hooks of a transition; raises `LifecycleError` for an unknown name.
 
-    Thousands of machines have listeners of the same classes. If all hooks are methods of these,
-    they are noted in the graph, and only bound the next time.
+    If all listeners are of classes with `hooks_are_methods`, of which there may be thousands of
+    machines, what is found is noted in the graph, and only bound the next time.
     """
     key = transition, tuple(map(type, listeners))
     noted: _Calls | None = graph.hooks.get(key)
-    if noted is not None and all(
-            noted.names.isdisjoint(vars(listener)) for listener in listeners):
-        return noted.replaced(lambda one: MethodType(one[1], listeners[one[0]])).hooks()
+    if noted is not None:
+        return noted.replaced(lambda one: MethodType(one[1], listeners[one[0]])).hooks() \
+            if any(noted) else _NONE
     calls = _calls(graph, transition, listeners)
-    owners = {id(listener): index for index, listener in enumerate(listeners)}
-    if all(map(_is_plain, key[1])) and all(
-            isinstance(call, MethodType) and id(call.__self__) in owners for call in calls.all()):
+    if all(getattr(kind, 'hooks_are_methods', False) for kind in key[1]):
+        owners = {id(listener): index for index, listener in enumerate(listeners)}
         graph.hooks[key] = calls.replaced(
             lambda call: (owners[id(call.__self__)], call.__func__))
     return calls.hooks()
 
 
-def _is_plain(kind: type) -> bool:
-    """Whether the attributes of an object are those of its class and of its __dict__."""
-    dynamic = ('__getattr__', '__getattribute__')
-    return kind.__dictoffset__ != 0 and not any(
-        name in vars(base) for base in kind.__mro__[:-1] for name in dynamic)
-
-
 def _calls(graph: Graph, transition: Transition, listeners: Sequence[object]) -> _Calls:
     event, source, target = transition.event, transition.source, transition.target
     states = graph.states
-    looked_for = {
-        name for names in (
-            transition.validators, transition.cond, transition.unless, transition.before,
-            transition.on, transition.after, states[source].exit, states[target].enter)
-        for name in names}
-
-    def methods(*names: str) -> list[Callable[..., Any]]:
-        looked_for.update(names)
-        return _methods(listeners, *names)
-
+    methods = partial(_methods, listeners)
     named = partial(_named, listeners, transition)
     validators = [*methods('validators'), *named(transition.validators)]
     guards = [
@@ -147,7 +130,7 @@ def _calls(graph: Graph, transition: Transition, listeners: Sequence[object]) ->
         *methods('on_enter_state', f'on_enter_{target}'), *named(states[target].enter),
         *methods(f'after_{event}'), *named(transition.after), *methods('after_transition'),
     ]
-    return _Calls(validators, guards, before, after, frozenset(looked_for))
+    return _Calls(validators, guards, before, after)
 
 
 def _methods(listeners: Iterable[object], *names: str) -> list[Callable[..., Any]]:

@@ -40,6 +40,8 @@ class Action:
     `error_code` may be the error of a fallback.
     """
 
+    hooks_are_methods = True
+
     def __init__(
         self, flow_id: str, action_id: str, spec: ActionSpec, graph: Graph, recorder: Recorder
     ) -> None:

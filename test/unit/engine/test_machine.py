@@ -387,3 +387,56 @@ def test_async_outlets_are_refused() -> None:
 
     with pytest.raises(LifecycleError, match='is async'):
         Machine(DOOR, commit=commit)
+
+
+class Counted:
+    """Its hooks are methods; its guard reads the object."""
+
+    hooks_are_methods = True
+
+    def __init__(self, open: bool) -> None:  # noqa: A002
+        self.open = open
+        self.pushed = 0
+
+    def unlocked(self) -> bool:
+        return self.open
+
+    def on_push(self, by: int = 1) -> None:
+        self.pushed += by
+
+
+HATCH = """\
+initial: shut
+states: {shut: {}, open: {}}
+transitions:
+  - {event: push, from: shut, to: open, cond: unlocked}
+  - {event: pull, from: open, to: shut}
+"""
+
+
+def test_noted_hooks_are_those_of_each_machine_s_own_listeners() -> None:
+    graph = load_graph(HATCH)
+    listeners = [Counted(open=number % 2 == 0) for number in range(6)]
+    for number, listener in enumerate(listeners):
+        machine = Machine(graph, listeners=(listener,))
+        if listener.open:
+            machine.fire('push', by=number)
+            machine.fire('pull')
+        else:
+            with pytest.raises(TransitionNotAllowed):
+                machine.fire('push', by=number)
+    assert [listener.pushed for listener in listeners] == [0, 0, 2, 0, 4, 0]
+
+
+def test_hooks_of_objects_are_found_although_their_class_has_none() -> None:
+    graph, seen = load_graph(HATCH), list[str]()
+
+    class Plain:
+        unlocked = True
+
+    for name in ('', 'a', ''):
+        listener = Plain()
+        if name:
+            listener.on_push = lambda name=name: seen.append(name)  # type: ignore[attr-defined]
+        Machine(graph, listeners=(listener,)).fire('push')
+    assert seen == ['a']

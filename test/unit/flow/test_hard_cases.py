@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 
 from action_lifecycle.documents.errors import DocumentError, TransitionNotAllowed
@@ -177,3 +178,41 @@ def test_flows_that_could_pass_unseen_or_take_two_arms_are_refused(
 ) -> None:
     with pytest.raises(DocumentError, match=message):
         parse_flow(text, 'f.yaml')
+
+
+def test_what_follows_an_end_starts_at_once_and_the_flow_ends_when_all_ends_are_durable(
+    start: Start, clock: Clock
+) -> None:
+    process = start()
+    waiting: list[Callable[[], None]] = []
+    process.orchestrator.recorder.synced = waiting.append  # type: ignore[method-assign]
+    run = process.submit('flow: f\nactions:\n  a: {confirm: z > 0}\n'
+                         '  b: {confirm: z > 0, after: a}\n')
+    clock.run(10.0)
+    assert all(action.outcome is ActionOutcome.SUCCEEDED for action in run.actions)
+    assert run.state == 'CONTINUE' and not run.ended
+    while waiting:
+        waiting.pop()()
+        clock.run(1.0)
+    assert run.state == 'FINISH'
+
+
+def test_a_flow_that_waits_for_durable_ends_takes_a_retry(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['a', 'confirm'] = ['refuted']
+    process = start()
+    waiting: list[Callable[[], None]] = []
+    process.orchestrator.recorder.synced = waiting.append  # type: ignore[method-assign]
+    run = process.submit('flow: f\nactions:\n  a: {confirm: z > 0}\n')
+    clock.run(10.0)
+    assert run.actions[0].outcome is ActionOutcome.FAILED and not run.ended
+    process.orchestrator.control.retry('f', 'a', 'ann')
+    while waiting:
+        waiting.pop()()
+        clock.run(1.0)
+    clock.run(10.0)
+    while waiting:
+        waiting.pop()()
+        clock.run(1.0)
+    assert run.state == 'FINISH' and run.actions[0].outcome is ActionOutcome.SUCCEEDED
