@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import json
 import os
 from pathlib import Path
@@ -18,6 +19,7 @@ KINDS: dict[str, tuple[str, int, float]] = {  # type, messages per block, Hz
     'joints': ('sensor_msgs/msg/JointState', 700, 1000.0),
     'cloud': ('sensor_msgs/msg/PointCloud2', 50, 60.0),
 }
+NOISE = 10  # topics
 FACTS = {
     'scan': 'field: ranges, reduce: min', 'joints': "field: 'position[name=joint_4]'",
     'cloud': 'field: data.z, reduce: min',
@@ -135,8 +137,29 @@ def fact(topic: str, kind: str, folder: str) -> None:
     serve(executor, lambda: count[0])
 
 
-def confirming(folder: str, bare: str) -> None:
-    """Serve ConfirmOutcome goals that end at a sample, with the bridge or a bare server."""
+def noise() -> None:
+    """Publish NOISE topics of five numbers each at 100 Hz."""
+    import rclpy
+    from std_msgs.msg import Float64MultiArray
+    rclpy.init()
+    node = rclpy.create_node('noise')
+    senders = [node.create_publisher(Float64MultiArray, f'noise_{number}', 10)
+               for number in range(NOISE)]
+    print('ready', flush=True)
+    due = time.monotonic()
+    while True:
+        for sender in senders:
+            sender.publish(Float64MultiArray(data=[due + number for number in range(5)]))
+        due += 0.01
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def confirming(folder: str, bare: str, noisy: str = '') -> None:
+    """
+    Serve ConfirmOutcome goals that end at a sample, with the bridge or a bare server.
+
+    `noisy`: not empty: the bridge also has five facts of each topic of `noise`.
+    """
     from action_lifecycle.nodes.bridge.node import WorldModelBridge
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
@@ -170,20 +193,27 @@ def confirming(folder: str, bare: str) -> None:
         return
     path = Path(folder) / 'confirm.yaml'
     path.write_text('estop: none\nfacts:\n  value: {topic: deciding, type: std_msgs/msg/Float64, '
-                    'field: data, always: true}\n')
+                    'field: data, always: true}\n' + ''.join(
+                        f'  noise_{number}_{item}: {{topic: noise_{number}, type: '
+                        f"std_msgs/msg/Float64MultiArray, field: 'data[{item}]', always: true}}\n"
+                        for number in range(NOISE) for item in range(5) if noisy))
     node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
     assert node.start()
     executor.add_node(node)
     serve(executor, lambda: 0)
 
 
-def canceling() -> None:
-    """Send a goal for each message on `begin`; cancel it when a sample violates the condition."""
+def canceling(noisy: str = '') -> None:
+    """
+    Send a goal for each message on `begin`; cancel it when a sample violates the condition.
+
+    `noisy`: not empty: it also reads the topics of `noise`.
+    """
     from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
     from rclpy.action import ActionClient
-    from std_msgs.msg import Empty, Float64
+    from std_msgs.msg import Empty, Float64, Float64MultiArray
     rclpy.init()
     node = rclpy.create_node('bare')
     client = ActionClient(node, GripperCommand, 'bare_gripper')
@@ -197,6 +227,15 @@ def canceling() -> None:
         if message.data < 0.5 and running:
             running.pop().cancel_goal_async()
 
+    seen: dict[str, float] = {}
+
+    def read(name: str, message: Any) -> None:
+        for item in range(5):
+            seen[f'{name}_{item}'] = message.data[item]
+
+    for number in range(NOISE if noisy else 0):
+        node.create_subscription(
+            Float64MultiArray, f'noise_{number}', partial(read, f'noise_{number}'), 10)
     node.create_subscription(Empty, 'begin', begin, 10)
     node.create_subscription(Float64, 'deciding', take, 10)
     executor = make_executor()
@@ -247,4 +286,4 @@ if __name__ == '__main__':
         publisher(values[0], values[1], int(values[2]), float(values[3]))
     else:
         {'plain': plain, 'fact': fact, 'confirming': confirming, 'canceling': canceling,
-         'idle': idle}[name](*values)
+         'idle': idle, 'noise': noise}[name](*values)

@@ -15,6 +15,8 @@ confirm_latency: from publishing the deciding sample to the result of confirm_ou
 cancel_latency: from publishing the sample that violates `maintain` to the cancel request at the
     robot's server, against a bare rclpy node that cancels its goal when the same sample arrives;
     cancel_ms: our maximum, in ms.
+cancel_latency_50_facts, cancel_50_facts_ms: the same while both read 50 numbers of ten other
+    topics of 100 Hz, the bridge as facts.
 idle_cpu_points: CPU of the active bridge with an e-stop heartbeat of 10 Hz and nothing to confirm,
     minus that of a bare node with that subscription, in percent of one core.
 
@@ -152,16 +154,24 @@ def confirm_latency(environment: dict[str, str], folder: str) -> float:
     return statistics.median(times['ours']) / statistics.median(times['bare'])
 
 
-def cancel_latency(environment: dict[str, str], folder: str) -> tuple[float, float]:
-    """Return the time from sample to cancel relative to a bare node, and the maximum (ms)."""
+def cancel_latency(
+    environment: dict[str, str], folder: str, noisy: str = ''
+) -> tuple[float, float]:
+    """
+    Return the time from sample to cancel relative to a bare node, and the maximum (ms).
+
+    `noisy`: not empty: both read 50 numbers of ten other topics of 100 Hz, too.
+    """
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ExecuteMotion
     from action_lifecycle_msgs.msg import Condition, Motion
     import rclpy
     from rclpy.action import ActionClient
     from std_msgs.msg import Empty, Float64
-    processes = [Process(PROCESSES, environment, 'confirming', folder, 'ours'),
-                 Process(PROCESSES, environment, 'canceling')]
+    processes = [Process(PROCESSES, environment, 'confirming', folder, 'ours', noisy),
+                 Process(PROCESSES, environment, 'canceling', noisy)]
+    if noisy:
+        processes.append(Process(PROCESSES, environment, 'noise'))
     times: dict[str, list[float]] = {'ours': [], 'bare': []}
     rclpy.try_shutdown()
     rclpy.init()
@@ -292,6 +302,8 @@ def main() -> None:
         found['fact_cpu'] = max(found[f'{kind}_fact_cpu'] for kind in ('scan', 'joints', 'cloud'))
         found['confirm_latency'] = confirm_latency(environment, folder)
         found['cancel_latency'], found['cancel_ms'] = cancel_latency(environment, folder)
+        found['cancel_latency_50_facts'], found['cancel_50_facts_ms'] = cancel_latency(
+            environment, folder, 'noisy')
         found['idle_cpu_points'] = idle_cpu_points(environment, folder)
     report(found, arguments.json)
 

@@ -104,14 +104,23 @@ class BridgeMotion:
             self.done.set_result(self._result)
         return self._result
 
-    def stop(self, code: ErrorCode, message: str, evidence: Sequence[Evidence] = ()) -> None:
-        """Stop the motion; only the first call has an effect."""
+    def stop(
+        self, code: ErrorCode, message: str | Callable[[], str],
+        evidence: Sequence[Evidence] = (),
+    ) -> None:
+        """
+        Stop the motion; only the first call has an effect.
+
+        `message`: a function is called after the cancel has been sent.
+        """
         if self._stop is not None or self.done.done():
             return
-        self._stop = _Stop(code, message, self._node.now(), evidence)
+        self._stop = stop = _Stop(code, '', self._node.now(), evidence)
+        self.steps.cancel()
+        self._stop = dataclasses.replace(
+            stop, message=message if isinstance(message, str) else message())
         self._deadline = Timeout(self._node, self.request.stop_timeout, self._stop_time_is_up)
         settle(self._known)
-        self.steps.cancel()
 
     # -- the steps
 
@@ -292,9 +301,12 @@ class BridgeMotion:
         return True
 
     def _violated(self, result: WatchResult) -> None:
-        broken = [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE]
-        self.stop(ErrorCode.MAINTAIN_VIOLATED,
-                  'not maintained: ' + unmet_text(broken, self._facts.names), result.evidence)
+        def message() -> str:
+            return 'not maintained: ' + unmet_text(
+                [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE],
+                self._facts.names)
+
+        self.stop(ErrorCode.MAINTAIN_VIOLATED, message, result.evidence)
 
     # -- stopping
 

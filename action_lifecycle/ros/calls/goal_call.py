@@ -159,9 +159,9 @@ class GoalCall:
         if again or self.done.done():
             return
         if self.sent_at:
+            answered = self._client.cancel(self._goal_id)  # first of all
             self._on_state('canceling')
-            self._client.cancel(self._goal_id).add_done_callback(
-                self._guarded(self._cancel_answered))
+            answered.add_done_callback(self._guarded(self._cancel_answered))
         else:
             self._fail(Ending.CANCELED, stopped=True)
 
