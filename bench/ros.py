@@ -15,7 +15,8 @@ missed_deadlines_500: of 500 concurrent actions of one flow, the number that mis
     The limits are the default ones (motion 60 s, response of its server 5 s, condition 2 s,
     heartbeat of the bridge 2 s); a single action meets them in the same run.
 action_s, motion_s: the maximum duration of an action, and of its motion, among the 500.
-    single_action_s, single_motion_s: the same of the single action.
+    single_action_s, single_motion_s: the same of the single action. longest_vs_single_500: the
+    ratio of the two actions.
 action_cpu: CPU of the composed process for one action in a row of actions that have a motion and a
     condition, against that of a script that sends the goal, waits for the result, checks the first
     sample of the topic after it, and writes a line into an SQLite database. The server succeeds at
@@ -191,7 +192,8 @@ def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str
         nodes.wait()
         robot.end()
         sensors.end()
-    return {'missed_deadlines_500': len(missed), **found}
+    return {'missed_deadlines_500': len(missed), **found,
+            'longest_vs_single_500': found['action_s'] / found['single_action_s']}
 
 
 def longest(rows: list[Any], first: str, last: str) -> float:
