@@ -84,31 +84,34 @@ class Confirming:
         return Timer()
 
 
-def ours(folder: Path) -> Callable[[], object]:
-    """Run flows through the orchestrator; the end of a flow survives a loss of power."""
-    from action_lifecycle.dialogue import OperatorDesk
-    from action_lifecycle.engine import load_graph
-    from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
-    from action_lifecycle.graphs.packaged import config_file
-    from action_lifecycle.journal import Journal
-    loop = Loop()
-    recorder = JournalRecorder(
-        Journal(folder / 'journal'), loop, loop.call_soon, lambda action, row: None)
-    world: Any = Confirming(loop)
-    orchestrator = Orchestrator(
-        load_graph(config_file('graphs/action.yaml')), recorder, world, loop,
-        OperatorDesk(loop, lambda: None), None, lambda run: None)
-    flow = parse_flow('flow: row\ndefaults: {resources: [robot], confirm: z > 0}\nactions:\n'
-                      + ''.join(f'  step_{number}: {{}}\n' for number in range(STEPS)), 'row')
-    numbers = itertools.count()
-    gc.freeze()  # as the nodes do
+class Ours:
+    """An orchestrator on a journal; `run` runs a flow of `steps` actions, one after the other."""
 
-    def run() -> None:
-        begun = orchestrator.submit(flow, f'row_{next(numbers)}')
-        loop.run_until(lambda: begun.ended)
+    def __init__(self, folder: Path, steps: int = STEPS, begin: int = 0) -> None:
+        from action_lifecycle.dialogue import OperatorDesk
+        from action_lifecycle.engine import load_graph
+        from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
+        from action_lifecycle.graphs.packaged import config_file
+        from action_lifecycle.journal import Journal
+        self.loop = loop = Loop()
+        self.journal = Journal(folder / 'journal')
+        recorder = JournalRecorder(self.journal, loop, loop.call_soon, lambda action, row: None)
+        world: Any = Confirming(loop)
+        self.orchestrator = Orchestrator(
+            load_graph(config_file('graphs/action.yaml')), recorder, world, loop,
+            OperatorDesk(loop, lambda: None), None, lambda run: None)
+        self._flow = parse_flow(
+            'flow: row\ndefaults: {resources: [robot], confirm: z > 0}\nactions:\n'
+            + ''.join(f'  step_{number}: {{}}\n' for number in range(steps)), 'row')
+        self._numbers = itertools.count(begin)  #: of the flows' ids
+        gc.freeze()  # as the nodes do
+
+    def run(self) -> None:
+        """Run the flow; its end survives a loss of power."""
+        begun = self.orchestrator.submit(self._flow, f'row_{next(self._numbers)}')
+        self.loop.run_until(lambda: begun.ended)
         assert begun.state == 'FINISH'
-        orchestrator.forget(begun.flow_id)
-    return run
+        self.orchestrator.forget(begun.flow_id)
 
 
 def of_dbos(folder: Path) -> Callable[[], object]:
@@ -177,7 +180,9 @@ def of_burr(folder: Path) -> Callable[[], object]:
     return run
 
 
-LIBRARIES = {'ours': ours, 'dbos': of_dbos, 'langgraph': of_langgraph, 'burr': of_burr}
+LIBRARIES: dict[str, Callable[[Path], Callable[[], object]]] = {
+    'ours': lambda folder: Ours(folder).run, 'dbos': of_dbos, 'langgraph': of_langgraph,
+    'burr': of_burr}
 
 
 def main(name: str, folder: str) -> None:
