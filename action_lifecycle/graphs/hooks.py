@@ -101,8 +101,9 @@ def find_hooks(graph: Graph, transition: Transition, listeners: Sequence[object]
         return noted.replaced(lambda one: MethodType(one[1], listeners[one[0]])).hooks() \
             if any(noted) else _NONE
     calls = _calls(graph, transition, listeners)
-    if all(getattr(kind, 'hooks_are_methods', False) for kind in key[1]):
-        owners = {id(listener): index for index, listener in enumerate(listeners)}
+    owners = {id(listener): index for index, listener in enumerate(listeners)}
+    if all(getattr(kind, 'hooks_are_methods', False) for kind in key[1]) and all(
+            isinstance(call, MethodType) and id(call.__self__) in owners for call in calls.all()):
         graph.hooks[key] = calls.replaced(
             lambda call: (owners[id(call.__self__)], call.__func__))
     return calls.hooks()

@@ -13,11 +13,12 @@ import uuid
 
 from action_lifecycle.ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from action_lifecycle.ros.calls.goal_client import GoalClient
+from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle.ros.node.timers import settle
 from action_lifecycle_msgs.action import ConfirmOutcome
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
 from isolation import domain_id
 import pytest
@@ -208,3 +209,20 @@ def test_results_are_not_kept_for_ever(rig: Rig, monkeypatch: pytest.MonkeyPatch
         rig.end('good')
     (server,) = rig.server.goal_servers.values()
     assert len(server._goals) <= 2
+
+
+def test_others_see_the_goals_on_the_topics_of_the_action(rig: Rig) -> None:
+    statuses: set[int] = set()
+    verdicts: list[int] = []
+    rig.node.create_subscription(
+        GoalStatusArray, 'server/act/_action/status',
+        lambda message: statuses.update(goal.status for goal in message.status_list), state_qos())
+    rig.node.create_subscription(
+        ConfirmOutcome.Impl.FeedbackMessage, 'server/act/_action/feedback',
+        lambda message: verdicts.append(message.feedback.verdict), event_qos())
+    rig.until(lambda: all(rig.server.count_subscribers(f'server/act/_action/{topic}')
+                          for topic in ('status', 'feedback')))
+    call = rig.call('wait')
+    rig.until(lambda: verdicts and GoalStatus.STATUS_EXECUTING in statuses)
+    call.cancel()
+    rig.until(lambda: GoalStatus.STATUS_CANCELED in statuses)

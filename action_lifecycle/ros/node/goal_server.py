@@ -10,7 +10,7 @@ goal ids for its debug log: at 50 goals/s this was half of the CPU time of a nod
 
 A client on the same executor calls `send`, `ask_result` and `cancel`, which pass on the message
 objects themselves. Nothing is copied, so neither side may change a message that it has passed on.
-Such goals are not on the topics of the action.
+These goals are on the topics of the action, too, their feedback only if somebody subscribes.
 """
 
 from __future__ import annotations
@@ -140,13 +140,20 @@ class GoalServer:
     def send(self, request: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
         """Send a goal; returns a future of the response (`accepted`)."""
         answered = Future()
-        self._node.spawn(self._serve, request, goal_id, self._node.guarded(feedback), answered)
+        give = self._node.guarded(feedback)
+
+        def both(feedback: Any) -> None:
+            if not self._destroyed and self._feedback.get_subscription_count():
+                self._publish(goal_id, feedback)
+            give(feedback)
+
+        self._node.spawn(self._serve, request, goal_id, both, answered)
         return answered
 
     async def _serve(
         self, request: Any, goal_id: UUID, feedback: Callable[[Any], None], answered: Any
     ) -> None:
-        goal = self._accept(request, goal_id, feedback, lambda: None)
+        goal = self._accept(request, goal_id, feedback)
         answered.set_result(
             self._action.Impl.SendGoalService.Response(accepted=goal is not None))
         if goal is not None:
@@ -173,17 +180,11 @@ class GoalServer:
     # -- over DDS
 
     def _answer_goal(self, request: Any, response: Any) -> Any:
-        def publish(feedback: Any) -> None:
-            if not self._destroyed:
-                self._feedback.publish(self._action.Impl.FeedbackMessage(
-                    goal_id=request.goal_id, feedback=feedback))
-
-        goal = self._accept(request.goal, request.goal_id, publish, self._show_soon)
+        goal = self._accept(request.goal, request.goal_id,
+                            lambda feedback: self._publish(request.goal_id, feedback))
         response.accepted = goal is not None
         if goal is not None:
             response.stamp = goal.info.stamp
-            self._shown[goal] = math.inf
-            self._show_soon()
             self._node.spawn(self._run, goal)
         return response
 
@@ -198,8 +199,7 @@ class GoalServer:
     # -- both
 
     def _accept(
-        self, request: Any, goal_id: UUID, feedback: Callable[[Any], None],
-        changed: Callable[[], None],
+        self, request: Any, goal_id: UUID, feedback: Callable[[Any], None]
     ) -> ServerGoal | None:
         self._forget_ended()
         key = bytes(goal_id.uuid)
@@ -207,8 +207,15 @@ class GoalServer:
             return None
         stamp = self._node.get_clock().now().to_msg()
         goal = self._goals[key] = ServerGoal(
-            request, GoalInfo(goal_id=goal_id, stamp=stamp), feedback, changed)
+            request, GoalInfo(goal_id=goal_id, stamp=stamp), feedback, self._show_soon)
+        self._shown[goal] = math.inf
+        self._show_soon()
         return goal
+
+    def _publish(self, goal_id: UUID, feedback: Any) -> None:
+        if not self._destroyed:
+            self._feedback.publish(self._action.Impl.FeedbackMessage(
+                goal_id=goal_id, feedback=feedback))
 
     def _show_soon(self) -> None:
         if not self._destroyed:
@@ -220,8 +227,7 @@ class GoalServer:
             goal.abort()
         now = self._node.steady()
         self._ended.append((now, bytes(goal.goal_id.uuid)))
-        if goal in self._shown:
-            self._shown[goal] = now
+        self._shown[goal] = now
         goal.ended.set_result(self._action.Impl.GetResultService.Response(
             status=goal.status, result=result))
 

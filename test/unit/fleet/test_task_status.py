@@ -30,6 +30,13 @@ WAITS = ("'arm' is locked", 'approval_required: the flow is paused by ann')
 CAUSES = ('', 'hm', 'input_required: which one?', 'approval_required', 'dependency: b')
 
 
+class Moving(Action):
+    """An action that is physical by its name."""
+
+    def physical(self):
+        return self.action_id == 'moves'
+
+
 class Life:
     """Actions whose changes are journaled."""
 
@@ -39,9 +46,8 @@ class Life:
 
     def action(self, name):
         if name not in self.actions:
-            action = self.actions[name] = Action(
+            self.actions[name] = Moving(
                 'flow', name, ActionSpec(), packaged_graph('action'), self)
-            action.physical = lambda: name == 'moves'
         return self.actions[name]
 
     def transition(self, action, change):
