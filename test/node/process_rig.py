@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 import signal
 import subprocess
+import time
 from typing import Any
 
 from action_lifecycle.ros.node.executor import make_executor
@@ -59,11 +60,24 @@ class ProcessRig:
         return serve_until(self.executor, done, timeout, what, self.folder)
 
     def ask(self, client: Any, request: Any) -> Any:
-        """Call a service once, when it is there; returns its response."""
+        """
+        Call a service once, when it is there; returns its response.
+
+        A request that only reads is repeated: Fast DDS loses the response of a server that has not
+        discovered the client yet.
+        """
         self.until(client.service_is_ready, 30.0, f'the service {client.srv_name}')
-        asked = client.call_async(request)
-        self.until(asked.done, 30.0, f'an answer of {client.srv_name}')
-        return asked.result()
+        asked = [client.call_async(request)]
+        sent = time.monotonic()
+
+        def answered() -> Any:
+            nonlocal sent
+            if client.srv_type.__name__.startswith('Get') and time.monotonic() > sent + 3.0:
+                asked.append(client.call_async(request))
+                sent = time.monotonic()
+            return next((one for one in asked if one.done()), None)
+
+        return self.until(answered, 30.0, f'an answer of {client.srv_name}').result()
 
     def end(self, processes: Iterable[Forked]) -> None:
         """End processes in an orderly way, then the rig."""
