@@ -26,6 +26,8 @@ import sys
 import time
 from typing import Any
 
+from _stepped_clock import Later
+
 STEPS = 100
 
 
@@ -39,36 +41,25 @@ class Loop:
     def __init__(self) -> None:
         self._ready: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.call_soon = self._ready.put
-        self._later: list[tuple[float, int, Timer]] = []
+        self._later: list[tuple[float, int, Later]] = []
         self._numbers = itertools.count()
 
-    def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
         """Call back after `delay` s."""
-        timer = Timer(callback)
-        heapq.heappush(self._later, (time.monotonic() + delay, next(self._numbers), timer))
-        return timer
+        later = Later(callback)
+        heapq.heappush(self._later, (time.monotonic() + delay, next(self._numbers), later))
+        return later
 
     def run_until(self, done: Callable[[], bool]) -> None:
         """Run callbacks until `done()`."""
         while not done():
             while self._later and self._later[0][0] <= time.monotonic():
-                timer = heapq.heappop(self._later)[2]
-                if timer.callback is not None:
-                    timer.callback()
+                later = heapq.heappop(self._later)[2]
+                if later.callback is not None:
+                    later.callback()
             wait = self._later[0][0] - time.monotonic() if self._later else 1.0
             with contextlib.suppress(queue.Empty):
                 self._ready.get(timeout=max(0.0, wait))()
-
-
-class Timer:
-    """A scheduled callback."""
-
-    def __init__(self, callback: Callable[[], None] | None = None) -> None:
-        self.callback = callback
-
-    def cancel(self) -> None:
-        """Cancel the callback."""
-        self.callback = None
 
 
 class Confirming:
@@ -77,11 +68,11 @@ class Confirming:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
 
-    def confirm(self, request: Any, result: Callable[[Any], None]) -> Timer:
+    def confirm(self, request: Any, result: Callable[[Any], None]) -> Later:
         """Confirm a condition."""
         from action_lifecycle.lifecycle.ports import Confirmation
         self._loop.call_soon(lambda: result(Confirmation('confirmed')))
-        return Timer()
+        return Later(lambda: None)
 
 
 class Ours:

@@ -77,22 +77,14 @@ class Example(ManagedNode):
         return ConfirmOutcome.Result(verdict=1)
 
 
-class Rig:
+class Spun:
+    """Nodes of a context of their own, spun by the test."""
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self) -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)
-        self.node = Example(context=self.context, parameter_overrides=[
-            Parameter(name, value=value) for name, value in parameters.items()])
-        self.other = rclpy.create_node('other', context=self.context)
-        self.executor.add_node(self.node)
-        self.executor.add_node(self.other)
-        self.change = self.other.create_client(ChangeState, 'example/change_state')
-        self.get = self.other.create_client(GetState, 'example/get_state')
-        self.served = self.other.create_client(ClearStop, 'example/serve')
-        self.action = ActionClient(self.other, ConfirmOutcome, 'example/act')
 
     def until(self, condition: Any, timeout: float = 10.0) -> None:
         end = time.monotonic() + timeout
@@ -103,6 +95,26 @@ class Rig:
     def wait(self, future: Any) -> Any:
         self.until(future.done)
         return future.result()
+
+    def end(self, *nodes: Any) -> None:
+        self.executor.shutdown()
+        destroy(*nodes)
+        rclpy.try_shutdown(context=self.context)
+
+
+class Rig(Spun):
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__()
+        self.node = Example(context=self.context, parameter_overrides=[
+            Parameter(name, value=value) for name, value in parameters.items()])
+        self.other = rclpy.create_node('other', context=self.context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.other)
+        self.change = self.other.create_client(ChangeState, 'example/change_state')
+        self.get = self.other.create_client(GetState, 'example/get_state')
+        self.served = self.other.create_client(ClearStop, 'example/serve')
+        self.action = ActionClient(self.other, ConfirmOutcome, 'example/act')
 
     def call(self, client: Any, request: Any) -> Any:
         self.until(client.service_is_ready)
@@ -117,9 +129,7 @@ class Rig:
         return int(self.call(self.get, GetState.Request()).current_state.id)
 
     def close(self) -> None:
-        self.executor.shutdown()
-        destroy(self.node, self.other)
-        rclpy.try_shutdown(context=self.context)
+        self.end(self.node, self.other)
 
 
 @pytest.fixture

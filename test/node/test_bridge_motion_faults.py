@@ -69,6 +69,14 @@ def test_two_different_answers_to_one_goal(own: Rig, other: Gripper) -> None:
     assert own.execute(OPEN).error_code == ErrorCode.RESULT_TWICE
 
 
+def test_a_motion_with_one_server_does_not_wait_for_a_second_result(
+    own: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('action_lifecycle.ros.calls.motion_client.SECOND_RESULT', 3600.0)
+    own.start()
+    assert own.execute(OPEN).outcome == 'executed'
+
+
 def test_another_result_after_the_end_of_a_motion_is_logged(
     own: Rig, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

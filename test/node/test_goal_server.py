@@ -6,28 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
-import time
 from typing import Any
 import uuid
 
 from action_lifecycle.ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from action_lifecycle.ros.calls.goal_client import GoalClient
 from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
-from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle.ros.node.timers import settle
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
-from isolation import domain_id
 import pytest
-import rclpy
 from rclpy.context import Context
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from .ending import destroy
+from .managed_rig import Spun
 
 POLICY = GoalPolicy(appear=10.0, accept=10.0)
 
@@ -68,14 +63,11 @@ class Server(ManagedNode):
         return result
 
 
-class Rig:
+class Rig(Spun):
 
     def __init__(self, local: bool) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        super().__init__()
         self.local = local
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=domain_id())
-        self.executor = make_executor(context=self.context)
         self.server = Server(self.context)
         self.node = ManagedNode('client', context=self.context)
         for node in (self.server, self.node):
@@ -85,29 +77,17 @@ class Rig:
         self.feedback: list[int] = []
         self.client = GoalClient(self.node, ConfirmOutcome, 'server/act', local=local)
 
-    def until(self, condition: Any, timeout: float = 10.0) -> None:
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, 'did not happen in time'
-            self.executor.spin_once(timeout_sec=0.05)
-
-    def wait(self, future: Any) -> Any:
-        self.until(future.done)
-        return future.result()
-
     def call(self, order: str, goal_id: uuid.UUID | None = None) -> GoalCall:
         call = GoalCall(self.node, self.client, goal_id, POLICY, on_feedback=(
             lambda feedback: self.feedback.append(feedback.verdict)))
         return call.send(ConfirmOutcome.Goal(flow_id=order))
 
-    def end(self, order: str) -> CallEnd:
+    def ended(self, order: str) -> CallEnd:
         end: CallEnd = self.wait(self.call(order).done)
         return end
 
     def close(self) -> None:
-        self.executor.shutdown()
-        destroy(self.server, self.node)
-        rclpy.try_shutdown(context=self.context)
+        self.end(self.server, self.node)
 
 
 @pytest.fixture(params=[True, False], ids=['local', 'dds'])
@@ -124,7 +104,7 @@ def entities(rig: Rig) -> int:
 
 
 def test_only_goals_to_other_processes_need_entities(rig: Rig) -> None:
-    assert rig.end('good').how is Ending.RESULT
+    assert rig.ended('good').how is Ending.RESULT
     if rig.local:
         assert not entities(rig)
     else:
@@ -140,20 +120,20 @@ def test_only_goals_to_other_processes_need_entities(rig: Rig) -> None:
 def test_a_goal_ends_as_its_server_says(
     rig: Rig, order: str, status: int, message: str
 ) -> None:
-    end = rig.end(order)
+    end = rig.ended(order)
     assert (end.how, end.status, end.result.error_msg) == (Ending.RESULT, status, message)
     rig.until(lambda: rig.feedback == [2])
 
 
 def test_a_rejected_goal_does_not_begin(rig: Rig) -> None:
-    assert rig.end('rejected').how is Ending.REJECTED
+    assert rig.ended('rejected').how is Ending.REJECTED
     assert rig.server.begun == []
 
 
 def test_an_inactive_server_rejects_all(rig: Rig) -> None:
-    assert rig.end('good').how is Ending.RESULT
+    assert rig.ended('good').how is Ending.RESULT
     rig.server.trigger_deactivate()
-    assert rig.end('good').how is Ending.REJECTED
+    assert rig.ended('good').how is Ending.REJECTED
     assert rig.server.begun == ['good']
 
 
@@ -166,7 +146,7 @@ def test_a_canceled_goal_ends_canceled(rig: Rig) -> None:
 
 
 def test_a_cancel_right_after_the_goal_is_not_lost(rig: Rig) -> None:
-    assert rig.end('good').how is Ending.RESULT  # the server is known
+    assert rig.ended('good').how is Ending.RESULT  # the server is known
     call = rig.call('wait')
     call.cancel()
     end = rig.wait(call.done)
@@ -187,7 +167,7 @@ def test_an_unknown_goal_has_no_result_and_no_cancel(rig: Rig) -> None:
     assert result.status == GoalStatus.STATUS_UNKNOWN
     answer = rig.wait(rig.client.cancel(goal_id))
     assert answer.return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
-    assert rig.end('good').how is Ending.RESULT
+    assert rig.ended('good').how is Ending.RESULT
     ended = UUID(uuid=list(uuid.uuid4().bytes))
     rig.wait(rig.call('good', uuid.UUID(bytes=bytes(ended.uuid))).done)
     assert rig.wait(rig.client.ask_result(ended)).status == GoalStatus.STATUS_SUCCEEDED
@@ -206,7 +186,7 @@ def test_hundreds_of_goals_at_once_all_end(rig: Rig) -> None:
 def test_results_are_not_kept_for_ever(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('action_lifecycle.ros.node.goal_server.RESULT_TIMEOUT', 0.0)
     for _ in range(50):
-        rig.end('good')
+        rig.ended('good')
     (server,) = rig.server.goal_servers.values()
     assert len(server._goals) <= 2
 
@@ -226,3 +206,36 @@ def test_others_see_the_goals_on_the_topics_of_the_action(rig: Rig) -> None:
     rig.until(lambda: verdicts and GoalStatus.STATUS_EXECUTING in statuses)
     call.cancel()
     rig.until(lambda: GoalStatus.STATUS_CANCELED in statuses)
+
+
+def test_a_cancel_without_an_id_cancels_all_goals_or_those_up_to_a_time(rig: Rig) -> None:
+    first = rig.call('wait')
+    rig.until(lambda: len(rig.server.open) == 1)
+    stamp = rig.node.get_clock().now().to_msg()
+    second, third = rig.call('wait'), rig.call('wait')
+    rig.until(lambda: len(rig.server.open) == 3)
+    client = rig.node.create_client(CancelGoal, 'server/act/_action/cancel_goal')
+    rig.until(client.service_is_ready)
+    answers: list[Any] = []
+
+    def canceled(request: CancelGoal.Request, calls: list[GoalCall]) -> bool:
+        if not answers or answers[-1].done():  # Fast DDS may lose an answer at first
+            answers.append(client.call_async(request))
+        return all(call.done.done() for call in calls)
+
+    earlier = CancelGoal.Request()
+    earlier.goal_info.stamp = stamp
+    rig.until(lambda: canceled(earlier, [first]))
+    assert not second.done.done() and not third.done.done()
+    answers.clear()
+    rig.until(lambda: canceled(CancelGoal.Request(), [second, third]))
+
+
+def test_a_server_is_made_anew_when_its_node_is_configured_again(rig: Rig) -> None:
+    assert rig.ended('good').how is Ending.RESULT
+    for change in (rig.server.trigger_deactivate, rig.server.trigger_cleanup):
+        change()
+    assert not rig.server.goal_servers
+    rig.server.trigger_configure()
+    rig.server.trigger_activate()
+    assert rig.ended('good').how is Ending.RESULT

@@ -195,24 +195,3 @@ def test_what_follows_an_end_starts_at_once_and_the_flow_ends_when_all_ends_are_
         waiting.pop()()
         clock.run(1.0)
     assert run.state == 'FINISH'
-
-
-def test_a_flow_that_waits_for_durable_ends_takes_a_retry(
-    start: Start, clock: Clock, robot: Robot
-) -> None:
-    robot.verdicts['a', 'confirm'] = ['refuted']
-    process = start()
-    waiting: list[Callable[[], None]] = []
-    process.orchestrator.recorder.synced = waiting.append  # type: ignore[method-assign]
-    run = process.submit('flow: f\nactions:\n  a: {confirm: z > 0}\n')
-    clock.run(10.0)
-    assert run.actions[0].outcome is ActionOutcome.FAILED and not run.ended
-    process.orchestrator.control.retry('f', 'a', 'ann')
-    while waiting:
-        waiting.pop()()
-        clock.run(1.0)
-    clock.run(10.0)
-    while waiting:
-        waiting.pop()()
-        clock.run(1.0)
-    assert run.state == 'FINISH' and run.actions[0].outcome is ActionOutcome.SUCCEEDED

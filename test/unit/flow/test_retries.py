@@ -166,7 +166,7 @@ def test_a_retried_action_has_its_retries_again(
     assert run.state == 'FINISH' and robot.executed('b') == 2
 
 
-def test_a_retry_before_the_end_of_the_action_is_durable(
+def test_a_retry_while_the_end_of_the_flow_waits_for_durable_rows(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     robot.verdicts['a', 'confirm'] = ['refuted']
