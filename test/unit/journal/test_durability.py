@@ -42,7 +42,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ({'transition': 'power'}, CONFIRM, True), ({'flow': 'power'}, FLOW, True),
     ({'flow': 'power'}, NOTE, False), ({'other': 'power'}, NOTE, True),
 ])
-def test_row_is_synced_at_once_as_its_kind_says(
+def test_row_is_synced_without_a_barrier_as_its_kind_says(
     tmp_path: Path, syncs: list[int], durability: dict[str, str], entry: Entry, synced: bool,
 ) -> None:
     with Journal(tmp_path / 'journal', durability=durability) as journal:
@@ -101,3 +101,19 @@ def test_what_is_not_known_is_refused(
         Journal(tmp_path / 'journal', durability=durability)
     with Journal(tmp_path / 'journal'):
         pass
+
+
+def test_rows_that_nothing_waits_for_are_synced_soon_and_together(
+    tmp_path: Path, syncs: list[int],
+) -> None:
+    with Journal(tmp_path / 'journal') as journal:
+        syncs.clear()
+        for number in range(50):
+            journal.append(Entry(
+                kind='transition', flow_id='f', action_id=f'a{number}', event='terminate',
+                from_state='completed', to_state='terminated', final=True))
+        deadline = time.monotonic() + 5.0
+        while not syncs:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        assert len(syncs) < 25
