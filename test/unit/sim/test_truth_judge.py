@@ -104,7 +104,7 @@ def test_a_late_message_counts_from_when_it_was_measured(bench, left, counted):
 
 
 @pytest.mark.parametrize('kind, number', [
-    ('loss', 188), ('delay', 885), ('swapped', 786), ('drift', 821)])
+    ('loss', 188), ('delay', 885), ('swapped', 786), ('drift', 821), ('drift', 907)])
 def test_episodes_that_once_missed_the_goal(bench, kind, number):
     episode = bench.truth.run_stepped(0, number, kind)
     assert episode.ended and episode.counts['motions']
