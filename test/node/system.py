@@ -30,6 +30,7 @@ from .waiting import logs_of, rows_of, serve_until
 
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FACTS = SHARE / 'config' / 'facts' / 'cell.yaml'
+NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
 
 
 def _patient(facts: str) -> str:
@@ -40,10 +41,15 @@ def _patient(facts: str) -> str:
 
 
 class System:
-    """Processes on a ROS domain of their own, with one journal."""
+    """
+    Processes on a ROS domain of their own, with one journal.
 
-    def __init__(self, folder: Path) -> None:
+    `composed`: the three nodes are one process, which any of their names starts and ends.
+    """
+
+    def __init__(self, folder: Path, composed: bool = False) -> None:
         self.folder = folder
+        self.composed = composed
         self.journal_path = folder / 'journal'
         self.domain = domain_id()
         self.environment = {
@@ -63,20 +69,27 @@ class System:
 
     def start(self, name: str, **parameters: Any) -> Forked:
         """Start a process by its executable; `use_sim_time` and what it needs are given."""
+        name = self.process_of(name)
+        if name == 'composed' and name in self.processes:
+            return self.processes[name]
         simulator = name in ('sim_cell', 'sim_estop')
         given: dict[str, Any] = {'use_sim_time': not simulator}
         if not simulator:
             given['autostart'] = True
-        if name in ('action_lifecycle_node', 'ledger'):
+        if name in ('action_lifecycle_node', 'ledger', 'composed'):
             given['journal_path'] = str(self.journal_path)
         if name == 'sim_cell' and 'sim_estop' not in self.processes:
             self.start('sim_estop')
-        if name == 'world_model_bridge':
+        if name in ('world_model_bridge', 'composed'):
             given['facts_file'] = str(self.facts)
         command = [*self.program(name), *ros_arguments({**given, **parameters})]
         with open(self.folder / f'{name}.log', 'ab') as log:
             self.processes[name] = Forked(command, self.environment, log)
         return self.processes[name]
+
+    def process_of(self, name: str) -> str:
+        """Return the executable that runs a node."""
+        return 'composed' if self.composed and name in NODES else name
 
     def program(self, name: str) -> list[str]:
         """Return the command of an executable, without its arguments."""
@@ -113,14 +126,17 @@ class System:
         return self.clients[name]
 
     def kill(self, name: str) -> None:
-        """End a process as a power switch would."""
+        """End a process as a power switch would; the composed one may have ended already."""
+        name = self.process_of(name)
+        if name == 'composed' and name not in self.processes:
+            return
         process = self.processes.pop(name)
         process.kill()
         process.wait(10.0)
 
     def stop(self, name: str, number: int = signal.SIGINT, timeout: float = 10.0) -> float:
         """Send a signal and return how many seconds the process took to end."""
-        process = self.processes.pop(name)
+        process = self.processes.pop(self.process_of(name))
         started = time.monotonic()
         process.send_signal(number)
         process.wait(timeout)

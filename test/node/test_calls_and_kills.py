@@ -51,10 +51,10 @@ STILL = {'condition': 'abs(flow_rate) < 0.001', 'hold': 0.1, 'within': 3.0}
 
 
 class CallsRig(System):
-    """Action node and bridge as processes, beside the doubles."""
+    """Action node and bridge as processes, or one process, beside the doubles."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, composed: bool = False) -> None:
+        super().__init__(folder, composed)
         self.executor.remove_node(self.node)
         self.executor = make_executor(context=self.context)  # serves others while a double waits
         self.executor.add_node(self.node)
@@ -153,8 +153,10 @@ class CallsRig(System):
 
 
 @pytest.fixture(scope='module')
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CallsRig]:
-    rig = CallsRig(tmp_path_factory.mktemp('calls'))
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[CallsRig]:
+    rig = CallsRig(tmp_path_factory.mktemp('calls'), getattr(request, 'param', False))
     yield rig
     rig.close()
 
@@ -167,10 +169,14 @@ def rig(shared: CallsRig) -> CallsRig:
     shared.conveyor.heard.clear()
     shared.looks = 0
     for name in (BRIDGE, NODE):
-        if name not in shared.processes:
+        if shared.process_of(name) not in shared.processes:
             shared.start(name, use_sim_time=False)
     shared.until_ready()
     return shared
+
+
+in_both_forms = pytest.mark.parametrize(
+    'shared', [False, True], ids=['apart', 'composed'], indirect=True)
 
 
 def new_id() -> str:
@@ -301,7 +307,9 @@ def test_an_estop_sends_finally_at_once_and_locks_nothing_that_stands(rig: Calls
 
 
 @pytest.mark.parametrize('physical', [True, False])
-@pytest.mark.parametrize('victims', [(NODE,), (BRIDGE,), (BRIDGE, NODE)])
+@pytest.mark.parametrize(('shared', 'victims'), [
+    (False, (NODE,)), (False, (BRIDGE,)), (False, (BRIDGE, NODE)), (True, (BRIDGE, NODE)),
+], indirect=['shared'])
 def test_killed_between_call_and_answer_nothing_is_called_twice(
     rig: CallsRig, victims: tuple[str, ...], physical: bool
 ) -> None:
@@ -316,6 +324,7 @@ def test_killed_between_call_and_answer_nothing_is_called_twice(
     assert rig.vacuum.requests == [True]
 
 
+@in_both_forms
 @pytest.mark.parametrize('idempotent', [False, True])
 def test_killed_and_not_carried_out_it_is_repeated_only_if_idempotent(
     rig: CallsRig, idempotent: bool
@@ -338,8 +347,10 @@ def test_killed_and_not_carried_out_it_is_repeated_only_if_idempotent(
         assert rig.until_ended(flow_id) == {'hold': ('failed', 'INTERRUPTED')}
 
 
-@pytest.mark.parametrize(('physical', 'victims'), [
-    (True, (BRIDGE,)), (True, (BRIDGE, NODE)), (False, (NODE,)), (False, (BRIDGE, NODE))])
+@pytest.mark.parametrize(('shared', 'physical', 'victims'), [
+    (False, True, (BRIDGE,)), (False, True, (BRIDGE, NODE)), (False, False, (NODE,)),
+    (False, False, (BRIDGE, NODE)), (True, True, (BRIDGE, NODE)), (True, False, (BRIDGE, NODE)),
+], indirect=['shared'])
 def test_killed_in_a_publication_finally_is_sent_before_anything_else(
     rig: CallsRig, physical: bool, victims: tuple[str, ...]
 ) -> None:
@@ -362,6 +373,7 @@ def test_killed_in_a_publication_finally_is_sent_before_anything_else(
     assert set(rig.conveyor.speeds) == {0.0}
 
 
+@in_both_forms
 def test_killed_under_an_estop_the_stop_is_still_sent(rig: CallsRig) -> None:
     flow_id = new_id()
     rig.begin({'drive': {'publish': {**DRIVE, 'physical': True}, 'stopped': STILL,
@@ -418,6 +430,7 @@ def test_a_held_publication_sends_finally_and_is_repeated_after_the_resume(
     assert rig.conveyor.position > goal and rig.conveyor.speeds[-1] == 0.0
 
 
+@in_both_forms
 @pytest.mark.parametrize('physical', [True, False])
 def test_an_orderly_end_in_mid_publication_sends_finally(rig: CallsRig, physical: bool) -> None:
     flow_id = new_id()
@@ -425,7 +438,7 @@ def test_an_orderly_end_in_mid_publication_sends_finally(rig: CallsRig, physical
                          'on_resume': 'confirm',
                          'confirm': {'condition': 'position > -1', 'within': 15.0}}}, flow_id)
     rig.until(lambda: len(rig.conveyor.heard) > 3, 20.0, 'messages')
-    process = rig.processes.pop(NODE)
+    process = rig.processes.pop(rig.process_of(NODE))
     process.send_signal(signal.SIGINT)
     rig.until(lambda: process.poll() is not None, 20.0, 'the node ends')
     rig.until(lambda: rig.conveyor.speeds[-1] == 0.0, 5.0, 'finally')

@@ -5,7 +5,8 @@
 Nodes killed in every phase of an action on the cell; the cell counts the motions.
 
 They use UDP: after a killed process, Fast DDS may lose messages in shared memory (docs/crash.md).
-KILL_VICTIMS: who is killed, `node`, `bridge` or `both`, separated by commas.
+The nodes are three processes, of which one or two are killed, or one process. KILL_VICTIMS: who is
+killed, `node`, `bridge`, `both` or `composed`, separated by commas.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ actions:
     on_resume: POLICY
 """
 ARM, NODE, BRIDGE = 'arm_controller', 'action_lifecycle_node', 'world_model_bridge'
-VICTIMS = {'node': (NODE,), 'bridge': (BRIDGE,), 'both': (NODE, BRIDGE)}
+VICTIMS = {'node': (NODE,), 'bridge': (BRIDGE,), 'both': (NODE, BRIDGE), 'composed': (NODE,)}
 
 
 class Robot(System):
@@ -67,8 +68,8 @@ class Robot(System):
     def start_up(self) -> None:
         """Start all; the bridge has facts of its own, without an e-stop that would stop too."""
         self.environment.update(UDP)
-        (self.folder / 'facts.yaml').write_text(FACTS)
-        self.start_all(facts_file=self.folder / 'facts.yaml')
+        self.facts.write_text(FACTS)
+        self.start_all()
         self.x = 0.0
         self.node.create_subscription(
             JointState, 'joint_states', self._joints, qos_profile_sensor_data)
@@ -140,8 +141,7 @@ class Robot(System):
 
     def start_again(self, victim: str) -> None:
         for name in VICTIMS[victim]:
-            given = {'facts_file': self.folder / 'facts.yaml'} if name == BRIDGE else {}
-            self.start(name, **given)
+            self.start(name)
 
     def succeeded(self, flow: str, before: int, motions: int = 1) -> None:
         """Wait for its end: succeeded, by evidence, with this many motions."""
@@ -160,15 +160,20 @@ class Robot(System):
 
 
 @pytest.fixture(scope='module')
-def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Robot]:
-    robot = Robot(tmp_path_factory.mktemp('matrix'))
+def robot(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Robot]:
+    robot = Robot(tmp_path_factory.mktemp('matrix'), composed=request.param == 'composed')
     robot.start_up()
     yield robot
     robot.close()
 
 
 victims = pytest.mark.parametrize(
-    'victim', os.environ.get('KILL_VICTIMS', 'node,bridge').split(','))
+    ('robot', 'victim'), [
+        ('composed' if victim == 'composed' else 'apart', victim)
+        for victim in os.environ.get('KILL_VICTIMS', 'node,bridge,composed').split(',')],
+    indirect=['robot'])
 
 
 @victims
@@ -248,16 +253,20 @@ def test_killed_while_the_sensors_are_asked(robot: Robot, victim: str) -> None:
     robot.history_tells_of_the_bridge(flow, victim)
 
 
-def test_an_outcome_that_is_not_there_after_a_crash_of_all_is_asked_about(robot: Robot) -> None:
+@pytest.mark.parametrize(('robot', 'victim'), [('apart', 'both'), ('composed', 'composed')],
+                         indirect=['robot'])
+def test_an_outcome_that_is_not_there_after_a_crash_of_all_is_asked_about(
+    robot: Robot, victim: str
+) -> None:
     """The cell is killed too: nobody knows the goal, the sensors refute it, a person decides."""
-    flow, _, before = robot.begin('crash', seconds=20)
+    flow, _, before = robot.begin(f'crash_{victim}', seconds=20)
     robot.until(lambda: robot.motions[ARM] > before, 20.0, 'the arm moves')
-    robot.kill_all('both')
+    robot.kill_all(victim)
     robot.kill('sim_cell')
     robot.motions.clear()
     robot.start('sim_cell')
     robot.until(lambda: ARM in robot.motions, 20.0, 'the cell is back')
-    robot.start_again('both')
+    robot.start_again(victim)
     robot.until_in(flow, 'fallback_requested', 40.0)
     robot.until(lambda: any(request.kind == 'resume' for request in robot.requests), 10.0,
                 'a person is asked')

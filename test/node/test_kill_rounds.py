@@ -42,9 +42,9 @@ actions:
 """
 
 
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
+@pytest.fixture(params=[False, True], ids=['apart', 'composed'])
+def system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[System]:
+    system = System(tmp_path, composed=request.param)
     yield system
     system.close()
 
