@@ -58,6 +58,7 @@ setup(
             'sim_cell = action_lifecycle.executables:sim_cell',
             'sim_estop = action_lifecycle.executables:sim_estop',
         ],
+        'pytest11': ['action_lifecycle = action_lifecycle.pytest_plugin'],
         'action_lifecycle.states': ['invoker = action_lifecycle.invoke.states:InvokerState'],
     },
 )

@@ -26,7 +26,7 @@ import sys
 import time
 from typing import Any
 
-from _stepped_clock import Later
+from action_lifecycle.testing.stepped_clock import Later
 
 STEPS = 100
 

@@ -20,8 +20,7 @@ from pathlib import Path
 import tempfile
 from typing import Any
 
-from _stepped_clock import SteppedClock
-from _truth_cell import CellMotion, CellWorld
+from _truth_cell import CellWorld
 from _truth_judge import (
     draw,
     drawn_of,
@@ -54,6 +53,8 @@ from action_lifecycle.lifecycle.ports import (
     WorkResult,
 )
 from action_lifecycle.sim.cell import Cell, PARTS
+from action_lifecycle.testing.stepped_clock import SteppedClock
+from action_lifecycle.testing.stepped_world import SteppedMotion
 from action_lifecycle.traces import (
     Confirmed,
     trace_path,
@@ -100,7 +101,7 @@ class RecordedWorld(CellWorld):
 
     def execute(
         self, request: MotionRequest, result: Callable[[WorkResult], None]
-    ) -> CellMotion:
+    ) -> SteppedMotion:
         if request.action_id in JUDGED:
             self.recorder.begin(_key(request), [*request.maintain, *request.confirm],
                                 request.parameters, self.clock.time)

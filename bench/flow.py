@@ -46,7 +46,6 @@ import tracemalloc
 from typing import Any
 
 from _report import parser, report
-from _stepped_clock import Later, SteppedClock
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.flow.files.edit import parse_edit
@@ -55,6 +54,7 @@ from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import Journal
 from action_lifecycle.lifecycle.states import ActionOutcome
 from action_lifecycle.lifecycle.work import WorkRequest
+from action_lifecycle.testing.stepped_clock import Later, SteppedClock
 
 SIZES = (100, 215, 464, 1_000, 2_154, 4_642, 10_000)
 LARGE = SIZES[-1]

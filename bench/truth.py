@@ -51,7 +51,6 @@ import tempfile
 import time
 from typing import Any
 
-from _stepped_clock import SteppedClock
 from _truth_cell import CellWorld
 from _truth_faults import DriftWatch, FAULTS, plain_facts, SensorFault
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST, ROOT
@@ -60,6 +59,7 @@ from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import JournalRecorder, load_flow, Orchestrator
 from action_lifecycle.journal import Journal
 from action_lifecycle.sim.cell import Cell
+from action_lifecycle.testing.stepped_clock import SteppedClock
 from action_lifecycle.world import load_facts
 
 GRAPH = ROOT / 'config' / 'graphs' / 'action.yaml'

@@ -31,6 +31,8 @@ from ..graphs.loader import load_graph
 from ..graphs.state_types import REGISTRY
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.work import WORK
+from ..testing.cases import Cases
+from ..testing.script import CasesSpec
 from ..world.facts.facts import FactSet
 from ..world.facts.facts_checks import FieldKind
 from ..world.facts.facts_file import FactsFile
@@ -71,6 +73,8 @@ def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
         load_facts(file, _field_kind())
     elif kind == 'recipe':
         read_recipe(file)
+    elif kind == 'cases':
+        Cases(file)
     else:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)
@@ -124,7 +128,7 @@ def _kind(document: Document) -> str:
     if isinstance(document.data, list):
         return 'edit'
     if isinstance(document.data, dict):
-        for kind in ('recipe', 'flow', 'facts'):
+        for kind in ('recipe', 'cases', 'flow', 'facts'):
             if kind in document.data:
                 return kind
     return 'graph'
@@ -150,5 +154,6 @@ def print_schema(options: argparse.Namespace) -> None:
     """Print a JSON Schema, with which editors complete and check files."""
     schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
               'facts': lambda: json_schema(FactsFile),
-              'recipe': lambda: json_schema(RecipeSpec)}[options.kind]()
+              'recipe': lambda: json_schema(RecipeSpec),
+              'cases': lambda: json_schema(CasesSpec)}[options.kind]()
     print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))

@@ -227,6 +227,16 @@ def add_file_verbs(commands: Any) -> None:
     validate.add_argument('--flow', metavar='FILE', default='',
                           help='check edits against this flow')
 
+    test = add_verb(
+        commands, 'test', 'verbs.test.run_cases', help='run the cases of flows without a robot',
+        description='Run the cases of flows (files *.cases.yaml) on scripted robots, without ROS '
+        'and without waiting.', example='test go_to.cases.yaml\ntest flows -k "half a metre"')
+    test.add_argument('paths', nargs='*', default=['.'], metavar='FILE|FOLDER',
+                      help='a file of cases, or a folder (default: this one)')
+    test.add_argument('-k', dest='select', default='', metavar='TEXT',
+                      help='only cases with this text in their name')
+    add_json(test)
+
     graph = add_verb(
         commands, 'graph', 'checking.draw', help='draw a graph file or a flow file',
         example='graph config/graphs/action.yaml --format mermaid\ngraph my_flow.yaml')
@@ -240,5 +250,5 @@ def add_file_verbs(commands: Any) -> None:
     schema = add_verb(
         commands, 'schema', 'checking.print_schema',
         help='print the JSON Schema of a kind of file', example='schema flow > flow.schema.json')
-    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe'),
+    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe', 'cases'),
                         help='what the schema describes')

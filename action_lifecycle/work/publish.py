@@ -24,7 +24,8 @@ class PublishQosSpec(StrictModel):
 
     reliability: Literal['reliable', 'best_effort'] = 'reliable'
     durability: Literal['volatile', 'transient_local'] = 'volatile'
-    depth: int = Field(10, ge=1, le=10000, description='Messages kept until they are sent.')
+    depth: int = Field(
+        default=10, ge=1, le=10000, description='Messages kept until they are sent.')
 
 
 @register_work('publish')

@@ -99,6 +99,11 @@ class WorldModel:
         """Whether there may be a deadline."""
         return bool(self._dues)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a watch is open, so that samples may change something."""
+        return any(self._watching.values())
+
     def next_deadline(self) -> float:
         """Return when `advance` must be called next; infinite if only samples change results."""
         dues = self._dues

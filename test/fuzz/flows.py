@@ -35,7 +35,7 @@ def written() -> list[str]:
     """Return the flows of the repository and the examples in its documentation."""
     texts = [path.read_text() for path in sorted((ROOT / 'config' / 'flows').glob('*.yaml'))]
     for page in sorted((ROOT / 'docs').glob('*.md')):
-        texts += [block for block in _BLOCK.findall(page.read_text()) if 'actions:' in block]
+        texts += [block for block in _BLOCK.findall(page.read_text()) if '\nactions:' in block]
     return texts
 
 

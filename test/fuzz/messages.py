@@ -34,11 +34,11 @@ class Messages(Case):
     block = 1024
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
         from action_lifecycle.ros.conversions.evidence import evidence_to, fact_to
         from action_lifecycle.ros.interfaces.field_kinds import field_kind
         from action_lifecycle.ros.interfaces.message_fields import fill
         from action_lifecycle.ros.interfaces.types import message_class
+        from action_lifecycle.world.unmet_conditions import Topics, unmet_text
         from rclpy.serialization import deserialize_message, serialize_message
 
         from .ros_data import data_of, spoil

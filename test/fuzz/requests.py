@@ -40,11 +40,11 @@ class Requests(Case):
     def prepare(self) -> None:
         from action_lifecycle.nodes.action.flows import send_event
         from action_lifecycle.nodes.action.flows.flow_sources import order_from
-        from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
         from action_lifecycle.ros.conversions import evidence, motion, status
         from action_lifecycle.ros.interfaces.limits import message_fault
         from action_lifecycle.world import parse_facts, WorldModel
         from action_lifecycle.world.evidence_messages import evidence_from
+        from action_lifecycle.world.unmet_conditions import Topics, unmet_text
         from action_lifecycle_msgs import action, msg, srv
         self.action, self.msg, self.srv = action, msg, srv
         self.send_event, self.in_words = send_event, unmet_text

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from action_lifecycle.bags import BagWriter
 from action_lifecycle.lifecycle.ports import Condition
-from action_lifecycle.nodes.bridge.unmet_conditions import confirmation, Topics
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.conversions.motion import (
     condition_from,
@@ -25,6 +24,7 @@ from action_lifecycle.ros.interfaces.definitions import message_definition
 from action_lifecycle.ros.interfaces.field_kinds import field_kind
 from action_lifecycle.ros.interfaces.types import message_class
 from action_lifecycle.world import parse_facts, WorldModel
+from action_lifecycle.world.unmet_conditions import confirmation, Topics
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import Confirmation
 from geometry_msgs.msg import TransformStamped

@@ -66,6 +66,11 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob('*') if path.is_file()]
 
 
+def test_pytest_finds_the_plugin(workspace: Path) -> None:
+    out, _ = _in(workspace, 'python3 -m pytest --fixtures -q').communicate(timeout=60)
+    assert 'scripted_robot' in out
+
+
 def test_every_file_is_installed(workspace: Path) -> None:
     share = workspace / 'install/action_lifecycle/share/action_lifecycle'
     for folder in ('config', 'launch'):

@@ -13,7 +13,6 @@ from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 from action_lifecycle.lifecycle.text_format import evidence_in_words
-from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
 from action_lifecycle.ros.conversions.evidence import (
     evidence_to,
     fact_kind,
@@ -24,6 +23,7 @@ from action_lifecycle.ros.conversions.status import change_to
 from action_lifecycle.world import Evidence as WorldEvidence
 from action_lifecycle.world import FactValue, TruthValue, Validity
 from action_lifecycle.world.evidence_messages import evidence_from
+from action_lifecycle.world.unmet_conditions import Topics, unmet_text
 from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact
 from hypothesis import given
 from hypothesis import strategies as st

@@ -13,7 +13,6 @@ from typing import Any
 from action_lifecycle.bags import BagWriter
 from action_lifecycle.cli import main
 from action_lifecycle.lifecycle.ports import Condition
-from action_lifecycle.nodes.bridge.unmet_conditions import confirmation, Topics
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.conversions.motion import (
     condition_to,
@@ -22,6 +21,7 @@ from action_lifecycle.ros.conversions.motion import (
 )
 from action_lifecycle.ros.interfaces.definitions import message_definition
 from action_lifecycle.world import parse_facts, WorldModel
+from action_lifecycle.world.unmet_conditions import confirmation, Topics
 from action_lifecycle_msgs.action import ConfirmOutcome
 import pytest
 from rclpy.serialization import serialize_message

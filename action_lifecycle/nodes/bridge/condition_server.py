@@ -17,7 +17,6 @@ from .black_box import BlackBox
 from .check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .facts import Facts
 from .traces import Traces
-from .unmet_conditions import confirmation
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...documents.stamps import to_seconds
@@ -37,6 +36,7 @@ from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import settle, sleep
 from ...world.condition import WatchResult
 from ...world.evidence import Evidence
+from ...world.unmet_conditions import confirmation
 from ...world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s

@@ -14,7 +14,6 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from .black_box import Recorder
-from .unmet_conditions import silence, Topics
 from ...ros.conversions.basic import to_time
 from ...ros.conversions.evidence import fact_to
 from ...ros.interfaces.qos import state_qos
@@ -28,6 +27,7 @@ from ...world.expressions.value_types import schema_of_kind
 from ...world.facts.facts import ConstantFact, FactSet, TopicFact
 from ...world.facts.facts_file import QosSpec
 from ...world.model import WorldModel
+from ...world.unmet_conditions import silence, Topics
 
 NAMED = 10  #: maximum number of facts without a value in diagnostics
 LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one restarts the hold

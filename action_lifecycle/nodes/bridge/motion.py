@@ -16,7 +16,6 @@ from .check import beyond_limits
 from .facts import Facts
 from .motion_steps import MotionSteps
 from .safety_guard import SafetyGuard
-from .unmet_conditions import unmet_text
 from ...documents.errors import DocumentError, LifecycleError
 from ...lifecycle.ports import Condition, MotionRequest, MotionStep, WorkResult
 from ...lifecycle.states import ErrorCode
@@ -31,6 +30,7 @@ from ...work.publish import PublishSpec
 from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, TruthValue
 from ...world.safety.safety import Safety
+from ...world.unmet_conditions import unmet_text
 from ...world.watches import Watch
 
 POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal

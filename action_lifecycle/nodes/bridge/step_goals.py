@@ -13,7 +13,6 @@ import uuid
 from rclpy.task import Future
 
 from .facts import Facts
-from .unmet_conditions import confirmation
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import Condition, Confirmation, Handle, MotionRequest
 from ...lifecycle.states import ErrorCode
@@ -29,6 +28,7 @@ from ...work.bridge_work import BridgeWork
 from ...work.call import CallSpec
 from ...work.publish import PublishSpec
 from ...world.facts.facts import FactSet
+from ...world.unmet_conditions import confirmation
 
 PATIENCE = 0.5
 """Part of `stop_timeout` for which a canceled call waits for its response, before the sensors."""

@@ -13,10 +13,12 @@ import subprocess
 import sys
 from typing import Any
 
+from action_lifecycle.documents.models import validate
 from action_lifecycle.documents.yaml_document import parse_document
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.testing.script import CasesSpec
 from action_lifecycle.world import parse_facts
 from docs_tables import with_tables
 import pytest
@@ -89,6 +91,8 @@ def test_a_yaml_example_is_what_it_looks_like(example: Example, tmp_path: Path) 
     data: Any = parse_document(example.text, str(example)).data
     if isinstance(data, list):
         parse_edit(example.text, str(example))
+    elif 'cases' in data:
+        validate(parse_document(example.text, str(example)), CasesSpec)
     elif 'flow' in data:
         parse_flow(example.text, str(example))
     elif 'facts' in data or 'estop' in data:
@@ -139,7 +143,7 @@ def public_names() -> dict[str, list[str]]:
 
 def test_names_to_build_on_are_public() -> None:
     rows = public_names()
-    assert len(rows) == 10
+    assert len(rows) == 11
     for module_name, names in rows.items():
         module = importlib.import_module(f'action_lifecycle.{module_name}')
         for name in names:

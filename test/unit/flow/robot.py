@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 import contextlib
-import heapq
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ from action_lifecycle.lifecycle.ports import (
 )
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.lifecycle.verifier_kinds import ServiceVerify
+from action_lifecycle.testing.stepped_clock import Later, SteppedClock
 
 MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 GRAPH = load_graph(Path(__file__).parents[3] / 'config' / 'graphs' / 'action.yaml')
@@ -41,46 +40,15 @@ def one(extra: str = '') -> str:
     return f'flow: one\nactions:\n  pick: {{{MOTION}{extra}}}\n'
 
 
-class Clock:
+class Clock(SteppedClock):
     """Steps from one deadline to the next; the journal reads its times here too."""
 
-    boot_id = 'boot'
-
     def __init__(self) -> None:
-        self.time = 1000.0
-        self._later: list[tuple[float, int, _Later]] = []
-        self._order = itertools.count()
-
-    def now(self) -> float:
-        return self.time
-
-    boot_time = wall_time = now
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> _Later:
-        later = _Later(callback)
-        heapq.heappush(self._later, (self.time + delay, next(self._order), later))
-        return later
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        self.call_later(0.0, callback)
+        super().__init__(1000.0)
 
     def run(self, seconds: float = 1000.0) -> None:
         """Let time pass."""
-        end = self.time + seconds
-        while self._later and self._later[0][0] <= end:
-            self.time, _, later = heapq.heappop(self._later)
-            if later.callback is not None:
-                later.callback()
-        self.time = end
-
-
-class _Later:
-
-    def __init__(self, callback: Callable[[], None] | None) -> None:
-        self.callback = callback
-
-    def cancel(self) -> None:
-        self.callback = None
+        super().run(self.time + seconds)
 
 
 class Motion:
@@ -213,7 +181,7 @@ class Robot:
         self.asked.append(name.removeprefix('checker '))
         said = check()
         self.clock.call_later(0.1, lambda: verdict(said))
-        return _Later(None)
+        return Later()
 
     def call_service(
         self, spec: ServiceVerify, request: VerifyRequest, verdict: Callable[[Verdict], None]
@@ -223,7 +191,7 @@ class Robot:
         if answers:
             answer = Verdict(answers.pop(0), 'as told')
             self.clock.call_later(0.1, lambda: verdict(answer))
-        return _Later(None)
+        return Later()
 
     def executed(self, action_id: str) -> int:
         """Return how often motions of an action were started (not followed)."""
@@ -297,7 +265,7 @@ class Process:
 
     def kill(self) -> None:
         """End without a word, as kill -9 does; what the robot does goes on by itself."""
-        self.clock._later.clear()
+        self.clock.drop_all()
         self.journal.close()
 
     def states(self, action_id: str) -> list[str]:

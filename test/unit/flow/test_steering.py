@@ -12,9 +12,10 @@ from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow.files.flow import Flow
 from action_lifecycle.flow.planning.asker import MAX_FAILURES, MAX_TRIES, PlanReply
 from action_lifecycle.flow.run.flow_run import FlowRun
+from action_lifecycle.testing.stepped_clock import Later
 import pytest
 
-from .robot import _Later, Clock, MOTION, Process, Robot, Start
+from .robot import Clock, MOTION, Process, Robot, Start
 
 FLOW = (f'flow: f\nsteering: true\nactions:\n  a: {{{MOTION}}}\n  b: {{{MOTION}}}\n'
         f'  c: {{{MOTION}, after: a}}\n')
@@ -33,7 +34,7 @@ class Planner:
     def ask_edit(
         self, run: FlowRun, completed: list[str], errors: list[str],
         answer: Callable[[PlanReply], None],
-    ) -> _Later:
+    ) -> Later:
         self.asked.append((sorted(completed), errors))
         said = self.answers.pop(0) if self.answers else PlanReply(True)
         return self.clock.call_later(self.delay, lambda: answer(said))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ...lifecycle.ports import CONFIRM_CODES, Confirmation
-from ...lifecycle.states import ErrorCode
-from ...lifecycle.text_format import value_in_words
-from ...world.condition import WatchOutcome, WatchResult
-from ...world.evidence import Evidence, FactValue, TruthValue, Validity
+from .condition import WatchOutcome, WatchResult
+from .evidence import Evidence, FactValue, TruthValue, Validity
+from ..lifecycle.ports import CONFIRM_CODES, Confirmation
+from ..lifecycle.states import ErrorCode
+from ..lifecycle.text_format import value_in_words
 
 
 class Topics(dict[str, str]):

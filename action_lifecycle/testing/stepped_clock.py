@@ -1,20 +1,21 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A simulated clock for benchmarks, without waiting."""
+"""A clock that a test steps: nothing waits, and callbacks come in the order of their times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import heapq
 import itertools
+import math
 
 
 class Later:
     """A scheduled callback."""
 
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
+    def __init__(self, callback: Callable[[], None] | None = None) -> None:
+        self.callback = callback
 
     def cancel(self) -> None:
         """Cancel the callback."""
@@ -22,12 +23,16 @@ class Later:
 
 
 class SteppedClock:
-    """A `LifecycleClock` (s) that advances only in `run`; the journal uses it, too."""
+    """
+    A clock (s) that advances only in `run`.
 
-    boot_id = 'bench'
+    It is the `lifecycle.ports.LifecycleClock` of the flows and the clock of the journal.
+    """
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    boot_id = 'stepped'
+
+    def __init__(self, time: float = 0.0) -> None:
+        self.time = time
         self._later: list[tuple[float, int, Later]] = []
         self._order = itertools.count()
 
@@ -47,6 +52,12 @@ class SteppedClock:
         """Call back in the current or the next `run`."""
         self.call_later(0.0, callback)
 
+    def next_due(self) -> float:
+        """Return the time (s) of the next callback; infinite if there is none."""
+        while self._later and self._later[0][2].callback is None:
+            heapq.heappop(self._later)
+        return self._later[0][0] if self._later else math.inf
+
     def run(self, until: float) -> None:
         """Run the callbacks that are due by `until` (s), in order, each at its time."""
         while self._later and self._later[0][0] <= until:
@@ -54,3 +65,7 @@ class SteppedClock:
             if later.callback is not None:
                 later.callback()
         self.time = until
+
+    def drop_all(self) -> None:
+        """Drop all callbacks, as the end of a process does."""
+        self._later.clear()

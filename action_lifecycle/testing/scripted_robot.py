@@ -1,0 +1,396 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+A scripted robot on which flows run without ROS and without waiting.
+
+The engine, the journal, the conditions and the questions are the real ones; only the sensors, the
+servers and the people follow a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+import tempfile
+from typing import Any
+
+from .script import Behaviour, Event, RobotScript
+from .scripted_facts import scripted_facts, Signals
+from .scripted_servers import ScriptedServers, SentGoal
+from .stepped_clock import Later, SteppedClock
+from .stepped_world import CODES, StepEnd, SteppedWorld
+from ..dialogue import OperatorDesk
+from ..documents.errors import LifecycleError
+from ..flow import Flow, FlowRun, JournalRecorder, Orchestrator
+from ..graphs.packaged import packaged_graph
+from ..journal import Journal, Row
+from ..lifecycle.ports import Handle, Operator
+from ..lifecycle.states import ErrorCode
+from ..lifecycle.verifiers import Verdict, VerifyRequest
+from ..lifecycle.work import Ended, work_evidence, WorkRequest, WorkResult, WorkSpec
+from ..work.bridge_work import BridgeWork
+from ..world.facts.facts import FactSet
+
+PERIOD = 0.05  #: s between two samples of a sensor
+ANSWER_TIME = 1.0  #: s until a person answers
+DOWN_TIME = 1.0  #: s from a kill until the process is back
+FLOW_ID = 'case'
+
+
+@dataclass(frozen=True)
+class ActionReport:
+    """How an action ended; `states`: those that it entered, in order."""
+
+    outcome: str
+    error: str  #: name of the error code of the last failure; NONE
+    cause: str
+    attempts: int
+    states: Sequence[str]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """How a flow ended; `outcome`: succeeded, failed, canceled, or open (out of time)."""
+
+    outcome: str
+    error_code: ErrorCode
+    error_msg: str
+    duration: float  #: s
+    actions: Mapping[str, ActionReport]
+    goals: Sequence[SentGoal]
+    asked: Sequence[tuple[str, str]]  #: action and text of each question
+    rows: Sequence[Row] = field(repr=False)
+
+
+class ScriptedRobot:
+    """
+    A robot that follows a script.
+
+        robot = ScriptedRobot(load_facts('facts.yaml'), RobotScript(facts={'gap': 0.08}))
+        report = robot.run(load_flow('grip.yaml'), answers={'close': ['give_up']})
+        assert report.actions['close'].error == 'REFUTED'
+
+    `clock` starts at 0. Raises LifecycleError if the script names what is not there.
+    """
+
+    def __init__(self, facts: FactSet, script: RobotScript | None = None) -> None:
+        self.facts = facts
+        self.script = script = script or RobotScript()
+        self.clock = SteppedClock()
+        self.signals = Signals(facts)
+        for courses in _courses_of(script):
+            self.signals.check(courses)
+        self.signals.begin(script.facts, 0.0, 0.0)
+        self.servers = ScriptedServers(self.clock, self.signals, script.servers)
+        self.works = ScriptedServers(self.clock, self.signals, script.work)
+        self._verdicts = {service: [given] if isinstance(given, str) else list(given)
+                          for service, given in script.verdicts.items()}
+
+    def verdict(self, service: str) -> str:
+        """Return the next answer of a verification service; the last one stays."""
+        given = self._verdicts.get(service) or ['completed']
+        return given.pop(0) if len(given) > 1 else given[0]
+
+    def run(
+        self, flow: Flow, *, events: Sequence[Event] = (),
+        answers: Mapping[str, Sequence[str]] | None = None, within: float = 3600.0,
+    ) -> RunReport:
+        """
+        Run a flow until it ends, at most `within` s of the clock; returns how it ended.
+
+        Raises LifecycleError if an event or an answer can't be carried out.
+        """
+        for event in events:
+            self.signals.check(event.facts)
+        with tempfile.TemporaryDirectory() as folder:
+            return _Run(self, flow, Path(folder) / 'journal', events, answers or {}).to_end(within)
+
+
+def _courses_of(script: RobotScript) -> Iterator[Mapping[str, Any]]:
+    yield script.facts
+    for behaviours in (*script.servers.values(), *script.work.values()):
+        for one in [behaviours] if isinstance(behaviours, Behaviour) else behaviours:
+            yield one.during
+            yield one.after
+
+
+class _Life(SteppedClock):
+    """The clock of one life of the process: nothing is called back after its end."""
+
+    def __init__(self, clock: SteppedClock) -> None:
+        self._clock = clock
+        self.alive = True
+
+    @property
+    def time(self) -> float:  # type: ignore[override]
+        return self._clock.time
+
+    def now(self) -> float:
+        return self._clock.time
+
+    boot_time = wall_time = now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
+        return self._clock.call_later(delay, lambda: callback() if self.alive else None)
+
+
+class _Process:
+    """One life of the nodes: world model, orchestrator and open questions, on the journal."""
+
+    node = None
+
+    def __init__(self, robot: ScriptedRobot, path: Path, asked: Callable[[], None]) -> None:
+        self.robot = robot
+        self.life = _Life(robot.clock)
+        self.world = SteppedWorld(scripted_facts(robot.facts), self.life, robot.servers)
+        robot.servers.until = robot.works.until = \
+            lambda condition, ended: self.world.model.confirm(
+                [condition], self.life.time, lambda found: ended(self.world.confirmation(found)))
+        self.journal = Journal(path, clock=self.life)
+        recorder = JournalRecorder(
+            self.journal, self.life, self.life.call_soon, lambda action, row: None)
+        recorder.synced = self.life.call_soon  # type: ignore[method-assign]
+        self.desk = OperatorDesk(self.life, asked, self.journal, lambda: {})
+        self.operator: Operator = self.desk
+        self.orchestrator = Orchestrator(
+            packaged_graph('action'), recorder, self.world, self.life, self.desk, self,
+            lambda run: None, self)
+
+    def kill(self) -> None:
+        """End as kill -9 does."""
+        self.life.alive = False
+        self.journal.close()
+        self.robot.servers.lose_process()
+        self.robot.works.lose_process()
+
+    # lifecycle.verifiers.Verifier
+
+    def in_thread(
+        self, name: str, check: Callable[[], Any], done: Callable[..., None]
+    ) -> Later:
+        """Call the function at once."""
+        try:
+            found: tuple[Any, Exception | None] = check(), None
+        except Exception as error:
+            found = None, error
+        if name.startswith('checker'):
+            verdict = found[0] or Verdict('error', str(found[1]))
+            return self.life.call_later(0.0, lambda: done(verdict))
+        return self.life.call_later(0.0, lambda: done(*found))
+
+    def call_service(
+        self, spec: Any, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> Later:
+        """Answer as the script says."""
+        answer = Verdict(self.robot.verdict(spec.service), 'as scripted')
+        return self.life.call_later(0.1, lambda: verdict(answer))
+
+    def service_faults(self, spec: Any, parameters: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield nothing: services follow the script."""
+        yield from ()
+
+    # lifecycle.work.WorkHost
+
+    def now(self) -> float:
+        """Return the time (s)."""
+        return self.life.time
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the same step."""
+        self.life.call_soon(callback)
+
+    def worker(self, kind: str) -> _Process:
+        """Return the worker of a kind: the process itself."""
+        return self
+
+    def faults(self, spec: Any, parameters: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield nothing: work follows the script."""
+        yield from ()
+
+    def start(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
+        """Do what the script says."""
+        servers, done = self._work(spec, ended)
+        if isinstance(spec, BridgeWork):
+            return servers.begin(spec.bridge_step(), spec.data, request.id, done)
+        return servers.do(request.action_id, None, request.id, done)
+
+    def resume(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
+        """Follow work that an earlier process has begun."""
+        servers, done = self._work(spec, ended)
+        followed = servers.follow(request.id, done)
+        return followed or self.life.call_later(0.0, lambda: ended(
+            WorkResult('not_running', self.life.time)))
+
+    def _work(
+        self, spec: WorkSpec, ended: Ended
+    ) -> tuple[ScriptedServers, Callable[[StepEnd], None]]:
+        life = self.life
+        bridge = isinstance(spec, BridgeWork)
+        codes = CODES if bridge else {}
+
+        def done(end: StepEnd) -> None:
+            if not life.alive:
+                return
+            good = end.said == 'succeeded'
+            evidence = end.evidence or [work_evidence(spec.kind, end.text, life.time)]
+            ended(WorkResult(
+                'executed' if good else 'canceled' if end.said == 'canceled' else 'failed',
+                life.time, end.text or end.said, evidence=evidence if good else end.evidence,
+                error_code=ErrorCode.NONE if good else end.code or codes.get(
+                    end.said, ErrorCode.WORK_FAILED),
+                error_msg='' if good else f'{spec.target}: {end.text or end.said}',
+                result=end.result, results=[end.result], steps_done=int(good)))
+
+        return self.robot.servers if bridge else self.robot.works, done
+
+
+class _Run:
+    """One flow on the robot, over the lives of the process."""
+
+    def __init__(
+        self, robot: ScriptedRobot, flow: Flow, path: Path, events: Sequence[Event],
+        answers: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._robot = robot
+        self._flow = flow
+        self._path = path
+        self._answers = {name: list(given) for name, given in answers.items()}
+        self._given: set[str] = set()
+        self._asked: list[tuple[str, str]] = []
+        self._process: _Process | None = None
+        self._estop = False
+        self._begun = robot.clock.time
+        self._canceled = False
+        for event in events:
+            robot.clock.call_later(event.at, partial(self._happen, event))
+
+    def to_end(self, within: float) -> RunReport:
+        """Run until the flow has ended, or the time is up."""
+        clock, limit = self._robot.clock, self._robot.clock.time + within
+        process = self._process = _Process(self._robot, self._path, self._look_at_questions)
+        self._sample()
+        process.orchestrator.submit(self._flow, FLOW_ID)
+        try:
+            while not self._ended() and clock.time < limit:
+                clock.run(min(self._next_time(), limit))
+                self._sample()
+            return self._report()
+        finally:
+            if self._process is not None:
+                self._process.journal.close()
+
+    def _ended(self) -> bool:
+        run = self._run()
+        return run is not None and run.ended
+
+    def _run(self) -> FlowRun | None:
+        return None if self._process is None else self._process.orchestrator.runs.get(FLOW_ID)
+
+    def _next_time(self) -> float:
+        """Return the time of the next deadline, or of a sample that can change something."""
+        clock, process = self._robot.clock, self._process
+        due = clock.next_due()
+        if process is None:
+            return due
+        model = process.world.model
+        if model.watched or self._robot.facts.health:
+            due = min(due, clock.time + PERIOD)
+        return min(due, max(model.next_deadline(), clock.time))
+
+    def _sample(self) -> None:
+        """Pass the present values to the world model, and judge what is due."""
+        now = self._robot.clock.time
+        if self._process is not None:
+            model = self._process.world.model
+            for topic, samples in self._robot.signals.samples(now).items():
+                model.ingest(topic, samples, now)
+            model.advance(now)
+
+    # -- events and people
+
+    def _happen(self, event: Event) -> None:
+        robot = self._robot
+        robot.signals.begin(event.facts, robot.clock.time, 0.0)
+        if event.estop is not None:
+            self._estop = event.estop
+            self._apply_estop()
+        if event.cancel:
+            self._canceled = True
+            if self._process is not None and not self._ended():
+                self._process.orchestrator.cancel(FLOW_ID, 'case', 'canceled by the case')
+        if event.kill and self._process is not None:
+            self._process.kill()
+            self._process = None
+            robot.clock.call_later(DOWN_TIME, self._start_again)
+
+    def _apply_estop(self) -> None:
+        if self._process is None:
+            return
+        world = self._process.world
+        if self._estop:
+            world.stop(ErrorCode.ESTOP, 'e-stop')
+        else:
+            world.refusal = None
+            self._process.orchestrator.clear_locks(
+                list(self._process.orchestrator.resources.locked), 'case', 'cleared by the case')
+
+    def _start_again(self) -> None:
+        self._process = _Process(self._robot, self._path, self._look_at_questions)
+        self._apply_estop() if self._estop else None
+        self._sample()
+        self._process.orchestrator.restore()
+        if self._canceled and self._run() is not None:
+            self._process.orchestrator.cancel(FLOW_ID, 'case', 'canceled by the case')
+
+    def _look_at_questions(self) -> None:
+        """Note new questions; answer those for which the case has answers."""
+        process = self._process
+        if process is None:
+            return
+        for request in list(process.desk.open.values()):
+            if request.id in self._given:
+                continue
+            self._given.add(request.id)
+            action = request.question.action_id
+            self._asked.append((action, request.question.text))
+            answers = self._answers.get(action)
+            if answers:
+                answer = answers.pop(0)
+                process.life.call_later(ANSWER_TIME, partial(self._answer, request.id, answer))
+
+    def _answer(self, request_id: str, answer: str) -> None:
+        if self._process is not None and request_id in self._process.desk.open:
+            self._process.desk.respond(request_id, answer, 'case')
+
+    # -- the report
+
+    def _report(self) -> RunReport:
+        run, clock = self._run(), self._robot.clock
+        rows: list[Row] = []
+        if self._process is not None:
+            rows = list(self._process.journal.rows())
+        if run is None:
+            raise LifecycleError('the process was killed and is not back: give the case more time')
+        return RunReport(
+            _outcome(run), run.error_code, run.error_msg, clock.time - self._begun,
+            {name: self._action(run, name, rows) for name in run.flow.actions},
+            [*self._robot.servers.goals, *self._robot.works.goals], self._asked, rows)
+
+    @staticmethod
+    def _action(run: FlowRun, name: str, rows: Sequence[Row]) -> ActionReport:
+        action = run.runners[name].action
+        states = [row.to_state for row in rows if row.action_id == name
+                  and row.flow_id == run.flow_id and row.kind == 'transition']
+        return ActionReport(action.outcome.value if action.outcome else '',
+                            action.error_code.name, action.error_msg, action.attempt, states)
+
+
+def _outcome(run: FlowRun) -> str:
+    if not run.ended:
+        return 'open'
+    if run.is_good():
+        return 'succeeded'
+    return 'canceled' if run.error_code is ErrorCode.CANCELED else 'failed'
