@@ -102,21 +102,24 @@ class Signals:
             else:
                 self._courses[name] = _Course(None if course is None else as_value(course))
 
-    def is_ramp(self, name: str) -> bool:
-        """Whether a fact is on a ramp, or was until the end of it."""
-        return name in self._courses and self._courses[name].end > 0.0
+    def course(self, name: str) -> Any:
+        """Return the present course of a fact, to be compared and put back; None: silent."""
+        return self._courses.get(name)
 
-    def moving(self, now: float) -> bool:
-        """Whether a value changes at `now`."""
-        return any(now < course.end for course in self._courses.values())
+    def settle(self, name: str, begun: Any, before: Any, now: float) -> None:
+        """
+        End the course `begun`, unless the fact has got another one since.
 
-    def hold(self, name: str, now: float) -> None:
-        """Let a fact keep its present value."""
-        self._courses[name] = _Course(self.value(name, now))
-
-    def restore(self, name: str, value: Any) -> None:
-        """Set a fact to a value that `value` has returned."""
-        self._courses[name] = _Course(value)
+        A ramp stays where it is; of others, the fact takes the course `before` again.
+        """
+        if self._courses.get(name) is not begun:
+            return
+        if begun.target is not None or begun.is_jump:
+            self._courses[name] = _Course(begun.value(now))
+        elif before is None:
+            del self._courses[name]
+        else:
+            self._courses[name] = before
 
     def value(self, name: str, now: float) -> Any:
         """Return the value of a fact; None: its sensor is silent."""
@@ -139,6 +142,7 @@ class _Course:
     target: Any = None  #: of a ramp
     begun: float = 0.0
     end: float = 0.0
+    is_jump: bool = False  #: a ramp that takes no time
 
     def value(self, now: float) -> Any:
         if now >= self.end:
@@ -155,4 +159,4 @@ def _ramp(name: str, start: Any, ramp: Ramp, now: float, over: float) -> _Course
         raise LifecycleError(f"fact '{name}': no ramp leads from {start} to {ramp.to}")
     seconds = ramp.over or over
     return _Course(start, target, now, now + seconds) if seconds and math.isfinite(seconds) \
-        else _Course(target)
+        else _Course(target, is_jump=True)

@@ -129,7 +129,7 @@ class _Doing:
         self.sent = sent
         self.step = step
         self._key = key
-        self._before: dict[str, Any] = {}
+        self._courses: dict[str, tuple[Any, Any]] = {}  #: before and since it began
         self._timer: Later | None = None
         self._watch: Handle | None = None
         self._canceled = False
@@ -144,8 +144,10 @@ class _Doing:
         takes = behaviour.takes
         if isinstance(work, PublishSpec):
             takes = work.within if work.until else 0.0
-        self._before = {name: self._signals.value(name, clock.time) for name in behaviour.during}
+        before = {name: self._signals.course(name) for name in behaviour.during}
         self._signals.begin(behaviour.during, clock.time, takes)
+        self._courses = {name: (course, self._signals.course(name))
+                         for name, course in before.items()}
         if isinstance(work, PublishSpec) and work.until:
             assert self._servers.until is not None
             self._watch = self._servers.until(work.until_condition(), self._published)
@@ -210,13 +212,9 @@ class _Doing:
 
     def _settle(self) -> None:
         """Let ramps stay where they are, and other facts be what they were."""
-        now = self._clock.time
-        for name, value in self._before.items():
-            if self._signals.is_ramp(name):
-                self._signals.hold(name, now)
-            else:
-                self._signals.restore(name, value)
-        self._before = {}
+        for name, (before, begun) in self._courses.items():
+            self._signals.settle(name, begun, before, self._clock.time)
+        self._courses = {}
 
 
 def _judged(
