@@ -10,22 +10,24 @@ samples, but goals and results are passed in-process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import typing
 from typing import Any
 
 from _truth_faults import SensorFault
-from action_lifecycle.lifecycle.ports import MotionStep
+from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
 from action_lifecycle.sim.cell import Cell, TICK
 from action_lifecycle.sim.messages import Sample
-from action_lifecycle.sim.motion import ACTIVE, GoalRejected
+from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, GoalRejected
 from action_lifecycle.testing.stepped_clock import SteppedClock
-from action_lifecycle.testing.stepped_world import StepEnd, SteppedWorld
+from action_lifecycle.testing.stepped_world import Future, Sender, StepEnd, SteppedWorld
+from action_lifecycle.work.bridge_work import BridgeWork
 from action_lifecycle.world import FactSet
 
 STEP = TICK * 1e-9  # s
+CODES = {ABORTED: ErrorCode.MOTION_ABORTED, CANCELED: ErrorCode.MOTION_CANCELED}
 GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajectoryGoal,
          'control_msgs/action/GripperCommand': messages.GripperCommandGoal}
 
@@ -58,29 +60,47 @@ class CellServer:
         self._cell = cell
         self._clock = clock
 
-    def begin(
-        self, step: MotionStep, goal: Mapping[str, Any], key: str,
-        ended: Callable[[StepEnd], None],
-    ) -> Any:
+    def send(self, work: BridgeWork, goal: Any, key: str, sender: Sender) -> CellGoal:
         """Begin a motion of the arm or of the gripper."""
-        move = self._cell.move if 'arm' in step.server else self._cell.grip
+        found = CellGoal(self._clock)
         try:
-            motion = move(_fill(GOALS[step.type], goal))
+            found.watch((self._cell.move if 'arm' in work.name else self._cell.grip)(
+                _fill(GOALS[work.type], goal)))
         except GoalRejected as error:
-            end = StepEnd('rejected', str(error))
-            return self._clock.call_later(0.0, lambda: ended(end))
+            found.done.set_result(StepEnd('', ErrorCode.GOAL_REJECTED, str(error)))
+        return found
 
-        def watch() -> None:
-            if motion.status == ACTIVE:
-                self._clock.call_later(STEP, watch)
-            else:
-                ended(StepEnd(motion.status))
+    def follow(self, work: BridgeWork, key: str, sender: Sender) -> CellGoal:
+        """There are no earlier processes."""
+        raise NotImplementedError
 
-        watch()
-        return motion
 
-    def follow(self, key: str, ended: Callable[[StepEnd], None]) -> None:
-        """Know nothing of earlier processes: there are none."""
+class CellGoal:
+    """A motion of the cell, as a `testing.stepped_world.StepGoal`."""
+
+    def __init__(self, clock: SteppedClock) -> None:
+        self.done = Future()
+        self._clock = clock
+        self._motion: Any = None
+
+    def watch(self, motion: Any) -> None:
+        """Look at the motion in each tick until it ends."""
+        self._motion = motion
+        if motion.status == ACTIVE:
+            self._clock.call_later(STEP, lambda: self.watch(motion))
+        else:
+            self.done.set_result(StepEnd(
+                motion.status, CODES.get(motion.status, ErrorCode.NONE), motion.status))
+
+    def cancel(self) -> None:
+        """Cancel the motion."""
+        if self._motion is not None:
+            self._motion.cancel()
+
+    def give_up(self) -> None:
+        """Wait no longer."""
+        self.done.set_result(StepEnd(
+            '', ErrorCode.STOP_UNCONFIRMED, 'no answer', stopped=False, unknown=True))
 
 
 def _fill(kind: Any, data: Any) -> Any:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Describes failed cases: the differences, then what each action did."""
+"""Describes failed cases: the differences, what each action did, and what servers got."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from .cases import CaseResult
 from ..lifecycle.states import ActionState
 
+GOALS = 30  #: that are listed
 _BEGINNING = ActionState.IN_PROGRESS.value
 
 
@@ -34,6 +35,10 @@ def _actions(result: CaseResult) -> Iterator[str]:
             if asked == name:
                 question = text.replace(action.cause, '…') if action.cause else text
                 yield f'    asked: {question}'
+    for goal in report.goals[:GOALS]:
+        yield f"  at {goal.at:.2f} s {goal.server}: {goal.end or 'no answer'}"
+    if len(report.goals) > GOALS:
+        yield f'  and {len(report.goals) - GOALS} more goals'
 
 
 def _attempts(states: Sequence[str]) -> Iterator[list[str]]:

@@ -5,21 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from .script import CasesSpec, Expected, ExpectedAction, RobotScript
+from .script import (
+    Behaviour,
+    CaseSpec,
+    CasesSpec,
+    Course,
+    Expected,
+    ExpectedAction,
+    RobotScript,
+)
+from .scripted_facts import Signals
 from .scripted_robot import RunReport, ScriptedRobot
 from ..documents.errors import DocumentError, Fault, LifecycleError
 from ..documents.models import validate
 from ..documents.suggestions import nearest
 from ..documents.yaml_document import Document, read_document
 from ..flow.files.checks import check_names
-from ..flow.files.flow import Flow
+from ..flow.files.flow import Flow, with_nested
 from ..flow.files.loader import load_flow
 from ..lifecycle.states import ErrorCode
+from ..lifecycle.verifier_kinds import ServiceVerify
 from ..world.facts.facts import FactSet
 from ..world.facts.loader import load_facts
 
@@ -52,9 +61,7 @@ class Cases:
         self.flow_path, self.facts_path = (
             self._beside(name, getattr(self.spec, name)) for name in ('flow', 'facts'))
         self.facts: FactSet = load_facts(self.facts_path)
-        flow = load_flow(self.flow_path, **self._parameters({}))
-        check_names(flow, self.facts.kinds)
-        if faults := list(self._faults(flow)):
+        if faults := list(self._checked()):
             raise DocumentError(faults)
 
     @property
@@ -71,7 +78,7 @@ class Cases:
         case = self.spec.cases[name]
         report = None
         try:
-            flow = load_flow(self.flow_path, **self._parameters(case.parameters))
+            flow = self._flow(case)
             robot = ScriptedRobot(self.facts, merged(self.spec.robot, case.robot))
             answers = {action: [given] if isinstance(given, str) else given
                        for action, given in case.answers.items()}
@@ -87,30 +94,109 @@ class Cases:
             raise DocumentError([self.document.fault((field,), f"{field}: no file '{path}'")])
         return path
 
-    def _parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self.spec.parameters, **given}
+    def _flow(self, case: CaseSpec) -> Flow:
+        return load_flow(self.flow_path, **{**self.spec.parameters, **case.parameters})
 
-    def _faults(self, flow: Flow) -> Iterator[Fault]:
-        """Yield the faults of names of actions, servers and facts."""
-        yield from _robot_faults(self.document, ('robot',), self.spec.robot, flow, self.facts)
+    def _checked(self) -> Iterator[Fault]:
+        """Yield the faults of the file; raises DocumentError for those of the flow."""
+        if not self.spec.cases:
+            yield self.document.fault(('cases',), 'there is no case')
+        flow = None
         for name, case in self.spec.cases.items():
-            where: tuple[str, ...] = ('cases', name)
-            yield from _robot_faults(
-                self.document, (*where, 'robot'), case.robot, flow, self.facts)
-            for field, given in (('answers', case.answers), ('expect', case.expect.actions),
-                                 ('expect', case.expect.asked)):
-                for action in given:
-                    if action not in flow.actions:
-                        yield self.document.fault(
-                            (*where, field), f"case '{name}', {field}: the flow has no action "
-                            f"'{action}'" + nearest(action, flow.actions))
-            for action, wanted in case.expect.actions.items():
-                code = wanted.error if isinstance(wanted, ExpectedAction) else None
-                if code is not None and code not in ErrorCode.__members__:
-                    yield self.document.fault(
-                        (*where, 'expect', 'actions', action, 'error'),
-                        f"case '{name}': there is no error code '{code}'"
-                        + nearest(code, ErrorCode.__members__))
+            try:
+                flow = self._flow(case)
+            except LifecycleError as error:
+                if not case.parameters:
+                    raise
+                yield self.document.fault(('cases', name, 'parameters'), f"case '{name}': {error}")
+                continue
+            check_names(flow, self.facts.kinds)
+            yield from _Checks(self.document, ('cases', name), flow, self.facts).of_case(case)
+        if flow is not None:
+            yield from _Checks(self.document, (), flow, self.facts).of_robot(self.spec.robot)
+
+
+class _Checks:
+    """The checks of what a part of the file, below `where`, names."""
+
+    def __init__(
+        self, document: Document, where: tuple[str, ...], flow: Flow, facts: FactSet
+    ) -> None:
+        self._document = document
+        self._where = where
+        self._flow = flow
+        self._signals = Signals(facts)
+        steps = [step for one in with_nested(flow) for action in one.actions.values()
+                 for step in action.steps]
+        self._servers = {step.target for step in steps if step.at_bridge}
+        self._services = {
+            verify.service for one in with_nested(flow) for action in one.actions.values()
+            for verify in action.verify if isinstance(verify, ServiceVerify)}
+
+    def _fault(self, path: tuple[str | int, ...], message: str) -> Fault:
+        return self._document.fault((*self._where, *path), message)
+
+    def of_case(self, case: CaseSpec) -> Iterator[Fault]:
+        """Yield the faults of a case."""
+        yield from self.of_robot(case.robot)
+        expect = case.expect
+        for field, given in (('answers', case.answers), ('expect', expect.actions),
+                             ('expect', expect.asked)):
+            yield from self._unknown((field,), 'action', given, self._flow.actions)
+        yield from self._unknown(('expect', 'goals'), 'server', expect.goals, {
+            *self._servers, *self._flow.actions}, open_ended=True)
+        for server, count in expect.goals.items():
+            if count < 0:
+                yield self._fault(('expect', 'goals', server), 'expected 0 or more')
+        for action, wanted in expect.actions.items():
+            code = wanted.error if isinstance(wanted, ExpectedAction) else None
+            if code is not None and code not in ErrorCode.__members__:
+                known = nearest(code.upper(), ErrorCode.__members__)
+                yield self._fault(('expect', 'actions', action, 'error'),
+                                  f"there is no error code '{code}'" + known)
+        if not (expect.flow or expect.actions or expect.goals or expect.asked or expect.at_most):
+            yield self._fault(('expect',), 'expects nothing, so it could not fail')
+        for index, event in enumerate(case.events):
+            yield from self._courses(('events', index, 'facts'), event.facts)
+
+    def of_robot(self, script: RobotScript) -> Iterator[Fault]:
+        """Yield the faults of a robot."""
+        yield from self._courses(('robot', 'facts'), script.facts)
+        yield from self._unknown(
+            ('robot', 'servers'), 'server', script.servers, self._servers, open_ended=True)
+        yield from self._unknown(('robot', 'work'), 'action', script.work, self._flow.actions)
+        yield from self._unknown(('robot', 'verdicts'), 'verification service', script.verdicts,
+                                 self._services, open_ended=True)
+        for field in ('servers', 'work'):
+            for name, given in getattr(script, field).items():
+                several = not isinstance(given, Behaviour)
+                for index, one in enumerate(given if several else [given]):
+                    path = ('robot', field, name, *([index] if several else []))
+                    yield from self._courses((*path, 'during'), one.during)
+                    yield from self._courses((*path, 'after'), one.after)
+                if several and not given:
+                    yield self._fault(('robot', field, name), 'expected at least one behaviour')
+
+    def _courses(
+        self, path: tuple[str | int, ...], courses: Mapping[str, Course]
+    ) -> Iterator[Fault]:
+        for name, course in courses.items():
+            try:
+                self._signals.check({name: course})
+            except LifecycleError as error:
+                yield self._fault((*path, name), str(error))
+
+    def _unknown(
+        self, path: tuple[str | int, ...], what: str, given: Iterable[str],
+        known: Collection[str], *, open_ended: bool = False,
+    ) -> Iterator[Fault]:
+        """Yield names that the flow does not have; not if a template may make more of them."""
+        if open_ended and any('{{' in name for name in known):
+            return
+        for name in given:
+            if name not in known:
+                yield self._fault((*path, name), f"the flow has no {what} '{name}'"
+                                  + nearest(name, known))
 
 
 def merged(one: RobotScript, other: RobotScript) -> RobotScript:
@@ -118,26 +204,6 @@ def merged(one: RobotScript, other: RobotScript) -> RobotScript:
     return RobotScript(**{
         field: {**getattr(one, field), **getattr(other, field)}
         for field in ('facts', 'servers', 'work', 'verdicts')})
-
-
-def _robot_faults(
-    document: Document, where: tuple[str, ...], script: RobotScript, flow: Flow, facts: FactSet
-) -> Iterator[Fault]:
-    servers = {step.target for action in flow.actions.values() for step in action.steps}
-    for name in script.servers:
-        if name not in servers and not any('{{' in server for server in servers):
-            yield document.fault(
-                (*where, 'servers', name), f"the flow uses no server '{name}'"
-                + nearest(name, servers))
-    for name in script.work:
-        if name not in flow.actions:
-            yield document.fault(
-                (*where, 'work', name), f"the flow has no action '{name}'"
-                + nearest(name, flow.actions))
-    for name in script.facts:
-        if name not in facts:
-            yield document.fault(
-                (*where, 'facts', name), f"there is no fact '{name}'" + nearest(name, facts))
 
 
 def differences(expected: Expected, report: RunReport, within: float) -> Iterator[str]:
@@ -160,6 +226,11 @@ def differences(expected: Expected, report: RunReport, within: float) -> Iterato
         if not any(text in question for question in questions):
             yield (f"action '{action}': expected a question with '{text}', got "
                    + (_listed(questions) or 'none'))
+    if report.missed:
+        yield (f'{report.missed} of the events did not happen: the flow had ended after '
+               f'{report.duration:.3g} s')
+    for action, answers in report.unused.items():
+        yield f"answers of '{action}' that nobody asked for: {_listed(answers)}"
     if expected.at_most is not None and report.duration > expected.at_most:
         yield f'expected at most {expected.at_most:g} s, got {report.duration:.3g} s'
 

@@ -28,6 +28,7 @@ from pydantic import Field
 from ..documents.models import seconds, StrictModel
 
 Plain = Union[None, bool, int, float, str, list[Any]]
+Answer = Literal['completed', 'pending', 'error']
 Outcome = Literal['succeeded', 'failed', 'canceled', 'skipped']
 
 
@@ -62,9 +63,15 @@ class Behaviour(StrictModel):
         default={}, description='Fields of the result or of the response.')
     during: dict[str, Course] = {}
     after: dict[str, Course] = {}
-    on_cancel: Literal['stops', 'ignores'] = Field(
-        default='stops', description='ignores: it goes on to its end.')
+    on_cancel: Optional[Literal['stops', 'ignores']] = Field(
+        default=None, description='ignores: it goes on to its end. Default: stops; of one that '
+        'never answers: ignores.')
     stops_in: float = seconds(0.1, 'Seconds from a cancel to the end.', most=3600)
+
+    @property
+    def stops_on_cancel(self) -> bool:
+        """Whether it ends when it is canceled."""
+        return (self.on_cancel or ('ignores' if self.result == 'none' else 'stops')) == 'stops'
 
 
 Behaviours = Union[Behaviour, list[Behaviour]]
@@ -82,7 +89,7 @@ class RobotScript(StrictModel):
         'Others succeed after 1 s and change nothing.')
     work: dict[str, Behaviours] = Field(
         default={}, description='By the name of an action: what its job, tool or graph does.')
-    verdicts: dict[str, Union[str, list[str]]] = Field(
+    verdicts: dict[str, Union[Answer, list[Answer]]] = Field(
         default={},
         description='By the name of a verification service: completed, pending or error.')
 
@@ -90,7 +97,7 @@ class RobotScript(StrictModel):
 class Event(StrictModel):
     """Something that happens at a time; times count from the start of the flow."""
 
-    at: float = seconds(0.0, 'Seconds.', most=86400)
+    at: float = Field(ge=0, le=86400, description='Seconds.')
     facts: dict[str, Course] = {}
     estop: Optional[bool] = Field(
         default=None, description='true: pressed; false: released and cleared.')

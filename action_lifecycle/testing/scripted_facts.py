@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 import dataclasses
 from dataclasses import dataclass
 import math
@@ -17,6 +17,7 @@ from .script import Course, Ramp
 from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
 from ..world.expressions.constant_values import as_value
+from ..world.expressions.value_types import Kind, kind_of
 from ..world.facts.arrays import Absent
 from ..world.facts.facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from ..world.facts.facts_file import TF_TOPICS
@@ -75,15 +76,19 @@ def topic_of(fact: Fact) -> str:
 
 
 class Signals:
-    """The present courses of the facts."""
+    """
+    The present courses of the facts.
+
+    A goal puts its courses on top of those that are there, and takes them away at its end.
+    """
 
     def __init__(self, facts: FactSet) -> None:
         self._facts = facts
-        self._courses: dict[str, _Course] = {}
+        self._courses: dict[str, list[_Course]] = {}
 
-    def check(self, names: Iterable[str]) -> None:
-        """Raise LifecycleError for a name whose value can't be given."""
-        for name in names:
+    def check(self, courses: Mapping[str, Course]) -> None:
+        """Raise LifecycleError for a name or a value that can't be given."""
+        for name, course in courses.items():
             fact = self._facts.facts.get(name)
             if fact is None:
                 raise LifecycleError(f"there is no fact '{name}'" + nearest(name, self._facts))
@@ -93,56 +98,76 @@ class Signals:
                     f"fact '{name}' is an expression; give the facts that it reads: {reads}")
             if isinstance(fact, ConstantFact):
                 raise LifecycleError(f"fact '{name}' is a constant of the facts file")
+            self._check_value(name, course)
 
-    def begin(self, courses: Mapping[str, Course], now: float, over: float) -> None:
-        """Begin new courses at `now`; `over`: time (s) of a ramp that gives none."""
+    def _check_value(self, name: str, course: Course) -> None:
+        if course is None:
+            return
+        given = course.to if isinstance(course, Ramp) else course
+        try:
+            kind = kind_of(as_value(given))
+        except ValueError as error:
+            raise LifecycleError(f"fact '{name}': {error}") from error
+        wanted = self._facts.kinds.get(name, Kind.ANY)
+        if isinstance(self._facts[name], TfFact) and kind is not Kind.VECTOR:
+            raise LifecycleError(f"fact '{name}': expected a list of numbers, got {given!r}")
+        if wanted is not Kind.ANY and kind is not wanted and {kind, wanted} != {
+                Kind.NUMBER, Kind.TRUTH}:
+            raise LifecycleError(f"fact '{name}': expected {wanted.value}, got {given!r}")
+
+    def begin(
+        self, courses: Mapping[str, Course], now: float, over: float, owner: object = None
+    ) -> None:
+        """
+        Begin new courses at `now`; `over`: time (s) of a ramp that gives none.
+
+        Without an `owner`, they replace all that there are.
+        """
         for name, course in courses.items():
             if isinstance(course, Ramp):
-                self._courses[name] = _ramp(name, self.value(name, now), course, now, over)
+                begun = _ramp(name, self.value(name, now), course, now, over, owner)
             else:
-                self._courses[name] = _Course(None if course is None else as_value(course))
+                begun = _Course(None if course is None else as_value(course), owner=owner)
+            if owner is None:
+                self._courses[name] = [begun]
+            else:
+                self._courses.setdefault(name, [_Course(None)]).append(begun)
 
-    def course(self, name: str) -> Any:
-        """Return the present course of a fact, to be compared and put back; None: silent."""
-        return self._courses.get(name)
-
-    def settle(self, name: str, begun: Any, before: Any, now: float) -> None:
-        """
-        End the course `begun`, unless the fact has got another one since.
-
-        A ramp stays where it is; of others, the fact takes the course `before` again.
-        """
-        if self._courses.get(name) is not begun:
-            return
-        if begun.target is not None or begun.is_jump:
-            self._courses[name] = _Course(begun.value(now))
-        elif before is None:
-            del self._courses[name]
-        else:
-            self._courses[name] = before
+    def settle(self, owner: object, now: float) -> None:
+        """End the courses of an owner: a ramp stays where it is, others are taken away."""
+        for courses in self._courses.values():
+            for course in [one for one in courses if one.owner is owner]:
+                if course is courses[-1] and course.is_ramp:
+                    courses[:] = [_Course(course.value(now))]
+                else:
+                    courses.remove(course)
 
     def value(self, name: str, now: float) -> Any:
         """Return the value of a fact; None: its sensor is silent."""
-        course = self._courses.get(name)
-        return None if course is None else course.value(now)
+        courses = self._courses.get(name)
+        return courses[-1].value(now) if courses else None
 
     def samples(self, now: float) -> dict[str, Samples]:
         """Return the messages of all topics at `now`."""
         values: dict[str, dict[str, Any]] = {}
-        for name, course in self._courses.items():
-            value = course.value(now)
+        for name, courses in self._courses.items():
+            value = courses[-1].value(now)
             if value is not None:
                 values.setdefault(topic_of(self._facts[name]), {})[name] = value
         return {topic: Samples(now, found) for topic, found in values.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Course:
     start: Any
     target: Any = None  #: of a ramp
     begun: float = 0.0
     end: float = 0.0
-    is_jump: bool = False  #: a ramp that takes no time
+    owner: object = None
+
+    @property
+    def is_ramp(self) -> bool:
+        return self.target is not None
 
     def value(self, now: float) -> Any:
         if now >= self.end:
@@ -151,12 +176,14 @@ class _Course:
         return self.start + (self.target - self.start) * share
 
 
-def _ramp(name: str, start: Any, ramp: Ramp, now: float, over: float) -> _Course:
+def _ramp(
+    name: str, start: Any, ramp: Ramp, now: float, over: float, owner: object
+) -> _Course:
     target = as_value(ramp.to)
     if start is None:
-        raise LifecycleError(f"fact '{name}': a ramp begins at its value, and it has none yet")
+        raise LifecycleError(f"fact '{name}': a ramp begins at the value of the fact, and it has "
+                             'none: give one under `facts` of the robot')
     if np.shape(start) != np.shape(target) or isinstance(start, (str, bool)):
-        raise LifecycleError(f"fact '{name}': no ramp leads from {start} to {ramp.to}")
+        raise LifecycleError(f"fact '{name}': no ramp leads from {start!r} to {ramp.to}")
     seconds = ramp.over or over
-    return _Course(start, target, now, now + seconds) if seconds and math.isfinite(seconds) \
-        else _Course(target, is_jump=True)
+    return _Course(start, target, now, now + (seconds if math.isfinite(seconds) else 0.0), owner)

@@ -19,9 +19,9 @@ from typing import Any
 
 from .script import Behaviour, Event, RobotScript
 from .scripted_facts import scripted_facts, Signals
-from .scripted_servers import ScriptedServers, SentGoal
+from .scripted_servers import as_result, Doing, ScriptedServers, SentGoal
 from .stepped_clock import Later, SteppedClock
-from .stepped_world import CODES, StepEnd, SteppedWorld
+from .stepped_world import StepGoal, SteppedWorld
 from ..dialogue import OperatorDesk
 from ..documents.errors import LifecycleError
 from ..flow import Flow, FlowRun, JournalRecorder, Orchestrator
@@ -63,6 +63,8 @@ class RunReport:
     goals: Sequence[SentGoal]
     asked: Sequence[tuple[str, str]]  #: action and text of each question
     rows: Sequence[Row] = field(repr=False)
+    missed: int = 0  #: events whose time did not come
+    unused: Mapping[str, Sequence[str]] = field(default_factory=dict)  #: answers, by action
 
 
 class ScriptedRobot:
@@ -73,7 +75,8 @@ class ScriptedRobot:
         report = robot.run(load_flow('grip.yaml'), answers={'close': ['give_up']})
         assert report.actions['close'].error == 'REFUTED'
 
-    `clock` starts at 0. Raises LifecycleError if the script names what is not there.
+    `clock` starts at 0. A second flow finds the robot as the first one has left it. Raises
+    LifecycleError if the script names what is not there.
     """
 
     def __init__(self, facts: FactSet, script: RobotScript | None = None) -> None:
@@ -81,7 +84,7 @@ class ScriptedRobot:
         self.script = script = script or RobotScript()
         self.clock = SteppedClock()
         self.signals = Signals(facts)
-        for courses in _courses_of(script):
+        for courses in courses_of(script):
             self.signals.check(courses)
         self.signals.begin(script.facts, 0.0, 0.0)
         self.servers = ScriptedServers(self.clock, self.signals, script.servers)
@@ -105,11 +108,17 @@ class ScriptedRobot:
         """
         for event in events:
             self.signals.check(event.facts)
+        if not isinstance(flow, Flow):
+            raise LifecycleError(f'expected a flow, as load_flow returns it, got {flow!r}')
+        for name, given in (answers or {}).items():
+            if isinstance(given, str):
+                raise LifecycleError(f"answers of '{name}': expected a list, got '{given}'")
         with tempfile.TemporaryDirectory() as folder:
             return _Run(self, flow, Path(folder) / 'journal', events, answers or {}).to_end(within)
 
 
-def _courses_of(script: RobotScript) -> Iterator[Mapping[str, Any]]:
+def courses_of(script: RobotScript) -> Iterator[Mapping[str, Any]]:
+    """Yield all courses of facts that a script gives."""
     yield script.facts
     for behaviours in (*script.servers.values(), *script.work.values()):
         for one in [behaviours] if isinstance(behaviours, Behaviour) else behaviours:
@@ -146,10 +155,8 @@ class _Process:
         self.robot = robot
         self.life = _Life(robot.clock)
         self.world = SteppedWorld(scripted_facts(robot.facts), self.life, robot.servers)
-        robot.servers.until = robot.works.until = \
-            lambda condition, ended: self.world.model.confirm(
-                [condition], self.life.time, lambda found: ended(self.world.confirmation(found)))
         self.journal = Journal(path, clock=self.life)
+        self.answering: set[str] = set()  #: ids of questions that a person thinks about
         recorder = JournalRecorder(
             self.journal, self.life, self.life.call_soon, lambda action, row: None)
         recorder.synced = self.life.call_soon  # type: ignore[method-assign]
@@ -163,8 +170,6 @@ class _Process:
         """End as kill -9 does."""
         self.life.alive = False
         self.journal.close()
-        self.robot.servers.lose_process()
-        self.robot.works.lose_process()
 
     # lifecycle.verifiers.Verifier
 
@@ -212,39 +217,83 @@ class _Process:
 
     def start(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
         """Do what the script says."""
-        servers, done = self._work(spec, ended)
         if isinstance(spec, BridgeWork):
-            return servers.begin(spec.bridge_step(), spec.data, request.id, done)
-        return servers.do(request.action_id, None, request.id, done)
+            return _Apart(self.robot.servers.send(
+                spec, spec.data, request.id, self.world.sender(request.parameters, 0.0)),
+                self.life, ended)
+        return _Work(self.life, spec, self.robot.works.begin(
+            request.action_id, None, request.id), ended)
 
     def resume(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
-        """Follow work that an earlier process has begun."""
-        servers, done = self._work(spec, ended)
-        followed = servers.follow(request.id, done)
-        return followed or self.life.call_later(0.0, lambda: ended(
-            WorkResult('not_running', self.life.time)))
+        """
+        Continue work of an earlier process.
 
-    def _work(
-        self, spec: WorkSpec, ended: Ended
-    ) -> tuple[ScriptedServers, Callable[[StepEnd], None]]:
-        life = self.life
-        bridge = isinstance(spec, BridgeWork)
-        codes = CODES if bridge else {}
+        A graph goes on in the agent node. A job has lost its tasks: it begins again unless it has
+        `repeat_lost: false`. Nobody knows the end of a tool.
+        """
+        if isinstance(spec, BridgeWork):
+            return _Apart(self.robot.servers.follow(
+                spec, request.id, self.world.sender(request.parameters, 0.0)), self.life, ended)
+        doing = self.robot.works.doing(request.id)
+        if doing is not None and spec.kind == 'graph':
+            return _Work(self.life, spec, doing, ended)
+        if getattr(spec, 'repeat_lost', False):
+            return self.start(spec, request, ended)
+        return self.life.call_later(0.0, lambda: ended(WorkResult('not_running', self.life.time)))
 
-        def done(end: StepEnd) -> None:
-            if not life.alive:
-                return
-            good = end.said == 'succeeded'
-            evidence = end.evidence or [work_evidence(spec.kind, end.text, life.time)]
-            ended(WorkResult(
-                'executed' if good else 'canceled' if end.said == 'canceled' else 'failed',
-                life.time, end.text or end.said, evidence=evidence if good else end.evidence,
-                error_code=ErrorCode.NONE if good else end.code or codes.get(
-                    end.said, ErrorCode.WORK_FAILED),
-                error_msg='' if good else f'{spec.target}: {end.text or end.said}',
-                result=end.result, results=[end.result], steps_done=int(good)))
 
-        return self.robot.servers if bridge else self.robot.works, done
+class _Apart:
+    """A call or a publication that moves nothing."""
+
+    def __init__(self, goal: StepGoal, life: SteppedClock, ended: Ended) -> None:
+        self._goal = goal
+        goal.done.add_done_callback(lambda: life.call_soon(
+            lambda: ended(as_result(goal.done.result(), life.time))))
+
+    def cancel(self) -> None:
+        """Cancel it; nobody has to wait for the response of a call."""
+        self._goal.cancel()
+        if not self._goal.done.done():
+            self._goal.give_up()
+
+
+class _Work:
+    """A job, a tool or a graph."""
+
+    def __init__(self, life: SteppedClock, spec: WorkSpec, doing: Doing, ended: Ended) -> None:
+        self._life = life
+        self._spec = spec
+        self._doing = doing
+        self._ended: Ended | None = ended
+        self._limit = float(getattr(spec, 'time_limit', 0.0))
+        if self._limit:
+            life.call_later(self._limit, self._time_is_up)
+        doing.done.add_done_callback(lambda: life.call_soon(
+            lambda: self._end(doing.done.result())))
+
+    def cancel(self) -> None:
+        """Cancel it."""
+        self._doing.leave()
+
+    def _time_is_up(self) -> None:
+        if self._ended is not None:
+            self._doing.leave('aborted')
+            self._end('aborted', f'no result within {self._limit:g} s')
+
+    def _end(self, said: str, why: str = '') -> None:
+        ended, self._ended = self._ended, None
+        if ended is None:
+            return
+        behaviour, now = self._doing.behaviour, self._life.time
+        text = why or behaviour.text
+        if said == 'succeeded':
+            ended(WorkResult('executed', now, text or said, result=behaviour.values or None,
+                             evidence=[work_evidence(self._spec.kind, text, now)], steps_done=1))
+        elif said == 'canceled' and behaviour.result != 'canceled':
+            ended(WorkResult('canceled', now, said))
+        else:
+            ended(WorkResult('failed', now, text or said, error_code=ErrorCode.WORK_FAILED,
+                             error_msg=f'{self._spec.kind}: {text or said}'))
 
 
 class _Run:
@@ -262,25 +311,29 @@ class _Run:
         self._asked: list[tuple[str, str]] = []
         self._process: _Process | None = None
         self._estop = False
+        self._cleared = False  #: while the process was down
         self._begun = robot.clock.time
         self._canceled = False
-        for event in events:
-            robot.clock.call_later(event.at, partial(self._happen, event))
+        self._waiting = [robot.clock.call_later(event.at, partial(self._happen, event))
+                         for event in events]
+        self._happened = 0
 
     def to_end(self, within: float) -> RunReport:
         """Run until the flow has ended, or the time is up."""
         clock, limit = self._robot.clock, self._robot.clock.time + within
-        process = self._process = _Process(self._robot, self._path, self._look_at_questions)
-        self._sample()
-        process.orchestrator.submit(self._flow, FLOW_ID)
         try:
+            self._process = _Process(self._robot, self._path, self._look_at_questions)
+            self._sample()
+            self._process.orchestrator.submit(self._flow, FLOW_ID)
             while not self._ended() and clock.time < limit:
                 clock.run(min(self._next_time(), limit))
                 self._sample()
             return self._report()
         finally:
+            for event in self._waiting:
+                event.cancel()
             if self._process is not None:
-                self._process.journal.close()
+                self._process.kill()
 
     def _ended(self) -> bool:
         run = self._run()
@@ -313,6 +366,7 @@ class _Run:
 
     def _happen(self, event: Event) -> None:
         robot = self._robot
+        self._happened += 1
         robot.signals.begin(event.facts, robot.clock.time, 0.0)
         if event.estop is not None:
             self._estop = event.estop
@@ -327,7 +381,9 @@ class _Run:
             robot.clock.call_later(DOWN_TIME, self._start_again)
 
     def _apply_estop(self) -> None:
+        """Stop, or clear the stop; in the down time, when the process is back."""
         if self._process is None:
+            self._cleared = not self._estop
             return
         world = self._process.world
         if self._estop:
@@ -339,9 +395,14 @@ class _Run:
 
     def _start_again(self) -> None:
         self._process = _Process(self._robot, self._path, self._look_at_questions)
-        self._apply_estop() if self._estop else None
+        if self._estop:
+            self._apply_estop()
         self._sample()
         self._process.orchestrator.restore()
+        if self._cleared:
+            self._cleared = False
+            self._apply_estop()
+        self._look_at_questions()
         if self._canceled and self._run() is not None:
             self._process.orchestrator.cancel(FLOW_ID, 'case', 'canceled by the case')
 
@@ -351,19 +412,19 @@ class _Run:
         if process is None:
             return
         for request in list(process.desk.open.values()):
-            if request.id in self._given:
-                continue
-            self._given.add(request.id)
             action = request.question.action_id
-            self._asked.append((action, request.question.text))
-            answers = self._answers.get(action)
-            if answers:
-                answer = answers.pop(0)
-                process.life.call_later(ANSWER_TIME, partial(self._answer, request.id, answer))
+            if request.id not in self._given:
+                self._given.add(request.id)
+                self._asked.append((action, request.question.text))
+            if self._answers.get(action) and request.id not in process.answering:
+                process.answering.add(request.id)
+                process.life.call_later(ANSWER_TIME, partial(self._answer, request.id, action))
 
-    def _answer(self, request_id: str, answer: str) -> None:
-        if self._process is not None and request_id in self._process.desk.open:
-            self._process.desk.respond(request_id, answer, 'case')
+    def _answer(self, request_id: str, action: str) -> None:
+        """Give the next answer of an action; one that a kill prevents is given afterwards."""
+        if self._process is not None and request_id in self._process.desk.open \
+                and self._answers[action]:
+            self._process.desk.respond(request_id, self._answers[action].pop(0), 'case')
 
     # -- the report
 
@@ -377,7 +438,9 @@ class _Run:
         return RunReport(
             _outcome(run), run.error_code, run.error_msg, clock.time - self._begun,
             {name: self._action(run, name, rows) for name in run.flow.actions},
-            [*self._robot.servers.goals, *self._robot.works.goals], self._asked, rows)
+            [*self._robot.servers.goals, *self._robot.works.goals], self._asked, rows,
+            len(self._waiting) - self._happened,
+            {name: left for name, left in self._answers.items() if left})
 
     @staticmethod
     def _action(run: FlowRun, name: str, rows: Sequence[Row]) -> ActionReport:

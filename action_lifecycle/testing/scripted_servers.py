@@ -1,110 +1,112 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The servers, services and subscribers of a scripted robot; they outlive the process."""
+"""
+The servers, services and subscribers of a scripted robot.
+
+What they do outlives the process that has sent a goal (`_Doing`); what a process knows of it is a
+`stepped_world.StepGoal`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+import math
 from types import SimpleNamespace
 from typing import Any
 
 from .script import Behaviour, Behaviours
 from .scripted_facts import Signals
 from .stepped_clock import Later, SteppedClock
-from .stepped_world import StepEnd
-from ..lifecycle.ports import Condition, Confirmation, Evidence, Handle, MotionStep
+from .stepped_world import Future, Sender, StepEnd
+from ..lifecycle.ports import Confirmation, Evidence, Handle
 from ..lifecycle.states import ErrorCode
-from ..lifecycle.work import work_evidence
-from ..work.bridge_work import work_of_step
+from ..lifecycle.text_format import answer_text
+from ..lifecycle.work import work_evidence, WorkResult
+from ..work.bridge_work import BridgeWork
+from ..work.call import CallSpec
 from ..work.publish import PublishSpec
+from ..world.expressions.constant_values import ConditionParameters
 from ..world.expressions.expression import compile_expression
 from ..world.facts.selectors import compile_path
 
 DEFAULT = Behaviour()
-
-Until = Callable[[Condition, Callable[[Confirmation], None]], Handle]
-"""Confirms the condition that ends a publication."""
+_CODES = {'aborted': ErrorCode.MOTION_ABORTED, 'canceled': ErrorCode.MOTION_CANCELED}
 
 
 @dataclass
 class SentGoal:
-    """A goal, request or publication that a server got."""
+    """A goal, request or publication that a server got; `end`: what it said, '' if nothing yet."""
 
     server: str
     goal: Any
     at: float  #: s
-    end: StepEnd | None = None
-    tell: Callable[[StepEnd], None] = field(default=lambda end: None, repr=False)
+    end: str = ''
 
 
 class ScriptedServers:
-    """
-    Does the steps as their `Behaviour` says.
-
-    `goals`: all that were sent, in order. `until` is set by who runs the flow.
-    """
+    """Does the steps as their `Behaviour` says; `goals`: all that were sent, in order."""
 
     def __init__(
         self, clock: SteppedClock, signals: Signals, behaviours: Mapping[str, Behaviours]
     ) -> None:
         self.goals: list[SentGoal] = []
-        self.until: Until | None = None
         self._clock = clock
         self._signals = signals
         self._behaviours = behaviours
         self._counts: dict[str, int] = {}
-        self._open: dict[str, _Doing] = {}
-        self._ended: dict[str, SentGoal] = {}
+        self._doings: dict[str, Doing] = {}
+
+    def send(
+        self, work: BridgeWork, goal: Any, key: str, sender: Sender
+    ) -> _MotionGoal | _CallGoal | _Publication:
+        """Begin a step; see `stepped_world.Server`."""
+        behaviour = self._next(work.name)
+
+        def begin(takes: float | None = None) -> Doing:
+            return self.begin(work.name, goal, key, behaviour, takes)
+
+        if isinstance(work, PublishSpec):
+            publication = _Publication(work, key, sender)
+            publication.send(begin, missing=behaviour.result == 'missing')
+            return publication
+        kind = _CallGoal if isinstance(work, CallSpec) else _MotionGoal
+        found = kind(work, sender)
+        found.send(begin, missing=behaviour.result == 'missing')
+        return found
+
+    def follow(
+        self, work: BridgeWork, key: str, sender: Sender
+    ) -> _MotionGoal | _CallGoal | _Publication:
+        """Follow a step that an earlier process may have begun."""
+        doing = self._doings.get(key)
+        if isinstance(work, PublishSpec):
+            publication = _Publication(work, key, sender)
+            publication.follow(doing)
+            return publication
+        found = (_CallGoal if isinstance(work, CallSpec) else _MotionGoal)(work, sender)
+        found.follow(doing)
+        return found
 
     def begin(
-        self, step: MotionStep, goal: Mapping[str, Any], key: str,
-        ended: Callable[[StepEnd], None],
-    ) -> Handle:
-        """Begin a step; see `stepped_world.Server`."""
-        return self.do(step.server, goal, key, ended, step)
-
-    def do(
-        self, name: str, goal: Any, key: str, ended: Callable[[StepEnd], None],
-        step: MotionStep | None = None,
-    ) -> Handle:
-        """Do what the behaviour of `name` says with its next goal."""
-        sent = SentGoal(name, goal, self._clock.time, tell=ended)
+        self, name: str, goal: Any, key: str, behaviour: Behaviour | None = None,
+        takes: float | None = None,
+    ) -> Doing:
+        """Begin what the behaviour of `name` says; `takes`: seconds instead of its own."""
+        sent = SentGoal(name, goal, self._clock.time)
         self.goals.append(sent)
-        doing = _Doing(self, self._clock, self._signals, self._next(name), sent, key, step)
-        self._open[key] = doing
-        doing.begin()
+        self._doings[key] = doing = Doing(
+            self._clock, self._signals, behaviour or self._next(name), sent, takes)
         return doing
 
-    def follow(self, key: str, ended: Callable[[StepEnd], None]) -> Handle | None:
-        """Follow a goal that was sent before; see `stepped_world.Server`."""
-        if key in self._open:
-            self._open[key].sent.tell = ended
-            return self._open[key]
-        sent = self._ended.get(key)
-        if sent is None or sent.end is None:
-            return None
-        end = sent.end
-        return self._clock.call_later(0.0, lambda: ended(end))
-
-    def lose_process(self) -> None:
-        """Forget calls and publications, as the process that made them is gone."""
-        for key, doing in list(self._open.items()):
-            doing.sent.tell = lambda end: None
-            if doing.step is not None and doing.step.kind != 'motion':
-                doing.leave()
-                del self._open[key]
+    def doing(self, key: str) -> Doing | None:
+        """Return what is or was done with this key."""
+        return self._doings.get(key)
 
     def count(self, name: str) -> int:
         """Return how many goals a server got."""
         return sum(goal.server == name for goal in self.goals)
-
-    def ended(self, key: str, sent: SentGoal) -> None:
-        """Note the end of a goal."""
-        self._open.pop(key, None)
-        if sent.end is not None:
-            self._ended[key] = sent
 
     def _next(self, name: str) -> Behaviour:
         given = self._behaviours.get(name, DEFAULT)
@@ -115,110 +117,268 @@ class ScriptedServers:
         return given[min(index, len(given) - 1)] if given else DEFAULT
 
 
-class _Doing:
-    """A goal that is being done."""
+class Doing:
+    """What the robot does with a goal; it goes on when the process that has sent it is gone."""
 
     def __init__(
-        self, servers: ScriptedServers, clock: SteppedClock, signals: Signals,
-        behaviour: Behaviour, sent: SentGoal, key: str, step: MotionStep | None,
+        self, clock: SteppedClock, signals: Signals, behaviour: Behaviour, sent: SentGoal,
+        takes: float | None,
     ) -> None:
-        self._servers = servers
+        self.behaviour = behaviour
+        self.sent = sent
+        self.done = Future()  #: of the words at its end
         self._clock = clock
         self._signals = signals
-        self._behaviour = behaviour
-        self.sent = sent
-        self.step = step
-        self._key = key
-        self._courses: dict[str, tuple[Any, Any]] = {}  #: before and since it began
         self._timer: Later | None = None
-        self._watch: Handle | None = None
-        self._canceled = False
-
-    def begin(self) -> None:
-        """Begin."""
-        behaviour, clock = self._behaviour, self._clock
-        if behaviour.result in ('rejected', 'missing'):
-            self._timer = clock.call_later(0.0, lambda: self._end(behaviour.result))
+        if behaviour.result == 'rejected':
+            self._timer = clock.call_later(0.0, lambda: self._end('rejected'))
             return
-        work = None if self.step is None else work_of_step(self.step)
-        takes = behaviour.takes
-        if isinstance(work, PublishSpec):
-            takes = work.within if work.until else 0.0
-        before = {name: self._signals.course(name) for name in behaviour.during}
-        self._signals.begin(behaviour.during, clock.time, takes)
-        self._courses = {name: (course, self._signals.course(name))
-                         for name, course in before.items()}
-        if isinstance(work, PublishSpec) and work.until:
-            assert self._servers.until is not None
-            self._watch = self._servers.until(work.until_condition(), self._published)
-        elif isinstance(work, PublishSpec) or behaviour.result != 'none':
-            self._timer = clock.call_later(takes, self._by_itself)
+        takes = behaviour.takes if takes is None else takes
+        signals.begin(behaviour.during, clock.time, takes, self)
+        if takes < math.inf and behaviour.result != 'none':
+            self._timer = clock.call_later(takes, lambda: self.finish(behaviour.result))
+
+    def finish(self, said: str) -> None:
+        """End by itself."""
+        if not self.done.done():
+            self._signals.settle(self, self._clock.time)
+            self._signals.begin(self.behaviour.after, self._clock.time, 0.0)
+            self._end(said)
 
     def cancel(self) -> None:
-        """Cancel it as its behaviour says."""
-        behaviour = self._behaviour
-        if self._canceled or self.sent.end is not None or behaviour.on_cancel == 'ignores':
-            return
-        if self.step is not None and self.step.kind == 'call':
-            return  # a service can't take a request back
-        self._canceled = True
+        """Be canceled, as the behaviour says."""
+        if not self.done.done() and self.behaviour.stops_on_cancel:
+            self._stop_timer()
+            self._timer = self._clock.call_later(self.behaviour.stops_in, self.leave)
+
+    def leave(self, said: str = 'canceled') -> None:
+        """End now, before its time."""
+        if not self.done.done():
+            self._signals.settle(self, self._clock.time)
+            self._end(said)
+
+    def _end(self, said: str) -> None:
+        self._stop_timer()
+        self.sent.end = said
+        self.done.set_result(said)
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+
+class _Goal:
+    """What a process knows of a step."""
+
+    def __init__(self, work: Any, sender: Sender) -> None:
+        self.done = Future()
+        self._work = work
+        self._sender = sender
+        self._doing: Doing | None = None
+        self._sent = False
+        self._timers: list[Later] = []
+
+    def send(self, begin: Callable[[], Doing], *, missing: bool) -> None:
+        """Begin; where there is no server, wait for one in vain."""
+        if missing:
+            self._later(self._work.server_timeout, lambda: self._end(StepEnd(
+                '', ErrorCode.SERVER_MISSING, self._nobody(), sent=False)))
+        else:
+            self._sent = True
+            self._attach(begin())
+
+    def _attach(self, doing: Doing) -> None:
+        self._doing = doing
+        doing.done.add_done_callback(
+            lambda: self._sender.clock.call_soon(lambda: self._ended(doing.done.result())))
+
+    def _ended(self, said: str) -> None:
+        raise NotImplementedError
+
+    def _nobody(self) -> str:
+        return f"no server '{self._work.name}'"
+
+    def _nothing_sent(self) -> None:
+        self._end(StepEnd('', ErrorCode.CANCELED, 'nothing was sent', sent=False))
+
+    def _later(self, seconds: float, callback: Callable[[], None]) -> None:
+        if seconds < math.inf:
+            self._timers.append(self._sender.clock.call_later(seconds, callback))
+
+    def _end(self, end: StepEnd) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self.done.set_result(end)
+
+
+class _MotionGoal(_Goal):
+    """A goal of an action server."""
+
+    def follow(self, doing: Doing | None) -> None:
+        """Follow what is being done, or was."""
+        if doing is not None:
+            self._sent = True
+            self._attach(doing)
+        else:
+            self._later(0.0, lambda: self._end(StepEnd(
+                '', ErrorCode.GOAL_UNKNOWN, f"server '{self._work.name}' does not know the goal",
+                unknown=True)))
+
+    def cancel(self) -> None:
+        """Cancel the goal."""
+        if self._doing is not None:
+            self._doing.cancel()
+        elif not self._sent:
+            self._nothing_sent()
+
+    def give_up(self) -> None:
+        """Stop waiting."""
+        self._end(StepEnd('', ErrorCode.STOP_UNCONFIRMED,
+                          f"server '{self._work.name}' has not answered", stopped=False,
+                          unknown=True))
+
+    def _ended(self, said: str) -> None:
+        assert self._doing is not None
+        behaviour = self._doing.behaviour
+        words = said + (behaviour.text and f': {behaviour.text}')
+        if said == 'rejected':
+            self._end(StepEnd('', ErrorCode.GOAL_REJECTED,
+                              f"server '{self._work.name}' {words}"))
+        else:
+            self._end(StepEnd(said, _CODES.get(said, ErrorCode.NONE), words,
+                              result=behaviour.values or None))
+
+
+class _CallGoal(_Goal):
+    """A request to a service, which can't be taken back."""
+
+    def send(self, begin: Callable[[], Doing], *, missing: bool) -> None:
+        super().send(begin, missing=missing)
+        if not missing:
+            self._later(self._work.timeout, lambda: self._unanswered(
+                ErrorCode.MOTION_TIMEOUT, f'no response within {self._work.timeout:g} s; it may '
+                'have been carried out'))
+
+    def follow(self, doing: Doing | None) -> None:
+        """End: a service does not know the request of an earlier process."""
+        self._later(0.0, lambda: self._unanswered(
+            ErrorCode.GOAL_UNKNOWN, 'it may have been called before the restart'))
+
+    def cancel(self) -> None:
+        """Wait for the response for a while."""
+        if self._sent or self._doing is not None:
+            self._later(self._sender.last_word, self.give_up)
+        else:
+            self._nothing_sent()
+
+    def give_up(self) -> None:
+        """Stop waiting."""
+        self._unanswered(ErrorCode.STOP_UNCONFIRMED, 'it has not answered')
+
+    def _unanswered(self, code: ErrorCode, why: str) -> None:
+        self._end(StepEnd('', code, f"service '{self._work.name}': {why}", stopped=False,
+                          unknown=True))
+
+    def _ended(self, said: str) -> None:
+        assert self._doing is not None
+        values, text = self._doing.behaviour.values, self._doing.behaviour.text
+        good, evidence = said == 'succeeded', [work_evidence(
+            'success', said, self._sender.clock.time)]
+        if good:
+            good, evidence = _judged(
+                self._work.success, values, self._work.name, self._sender.clock.time,
+                self._sender.parameters)
+        words = text or str(values.get('message', ''))
+        if good:
+            self._end(StepEnd('succeeded', message='answered' + (words and f': {words}'),
+                              result=values or None, evidence=evidence))
+        else:
+            self._end(StepEnd(
+                'aborted', ErrorCode.CALL_FAILED, f"service '{self._work.name}': "
+                f"{self._work.success or 'success'} is false" + (words and f': {words}'),
+                result=values or None, evidence=evidence))
+
+
+class _Publication(_Goal):
+    """Messages on a topic; what they set going lasts until `finally`."""
+
+    def __init__(self, work: PublishSpec, key: str, sender: Sender) -> None:
+        super().__init__(work, sender)
+        self._key = key
+        self._watch: Handle | None = None
+        self._finishing = False
+
+    def send(self, begin: Callable[..., Doing], *, missing: bool) -> None:
+        """Publish until the condition is true."""
+        work = self._work
+        if missing:
+            super().send(begin, missing=True)
+            return
+        if not work.rate:
+            self._sent = True
+            self._attach(begin(0.0))
+            return
+        watch = self._sender.watch(work.until_condition(), self._judged)
+        if self._finishing:  # it is true already: nothing has to be sent
+            watch.cancel()
+            return
+        self._watch, self._sent = watch, True
+        self._doing = begin(math.inf)
+
+    def follow(self, doing: Doing | None) -> None:
+        """End a publication of an earlier process by the message of `finally`."""
+        has_last = self._work.last is not None
+        if has_last and doing is not None:
+            doing.leave()
+        self._later(0.0, lambda: self._end(StepEnd(
+            '', ErrorCode.GOAL_UNKNOWN, f"topic '{self._work.name}': the publication was "
+            'interrupted', stopped=has_last or not self._work.rate, unknown=True)))
+
+    def cancel(self) -> None:
+        """Publish no more."""
+        if not self._sent:
+            self._nothing_sent()
+        elif not self._finishing:
+            self._finish('', ErrorCode.CANCELED, 'canceled')
+
+    def give_up(self) -> None:
+        """Stop waiting."""
+        self._end(StepEnd('', ErrorCode.STOP_UNCONFIRMED, 'not acknowledged', stopped=False))
+
+    def _nobody(self) -> str:
+        return f"nobody subscribes to '{self._work.name}'"
+
+    def _ended(self, said: str) -> None:
+        if not self._finishing:
+            self._finish('succeeded', ErrorCode.NONE, 'sent')
+
+    def _judged(self, found: Confirmation) -> None:
+        if self._finishing:
+            return
+        if found.verdict == 'confirmed':
+            self._finish('succeeded', ErrorCode.NONE, 'sent', found.evidence)
+        else:
+            self._finish('', ErrorCode.UNTIL_TIMEOUT, f"topic '{self._work.name}': not true "
+                         f'within {self._work.within:g} s: {answer_text(found)}', found.evidence)
+
+    def _finish(
+        self, said: str, code: ErrorCode, message: str, evidence: Sequence[Evidence] = ()
+    ) -> None:
+        self._finishing = True
         if self._watch is not None:
             self._watch.cancel()
-        self._timer = self._clock.call_later(behaviour.stops_in, lambda: self._end('canceled'))
-
-    def leave(self) -> None:
-        """Stop without an end, as what did it is gone."""
-        for part in (self._timer, self._watch):
-            if part is not None:
-                part.cancel()
-        self._settle()
-
-    def _by_itself(self) -> None:
-        behaviour = self._behaviour
-        said: str = behaviour.result
-        evidence: Sequence[Evidence] = ()
-        code = ErrorCode.NONE
-        if self.step is not None and self.step.kind == 'call' and said == 'succeeded':
-            success, evidence = _judged(
-                self.step.options.get('success', ''), behaviour.values, self.sent.server,
-                self._clock.time)
-            if not success:
-                said, code = 'aborted', ErrorCode.CALL_FAILED
-        elif self.step is not None and self.step.kind == 'call':
-            code = ErrorCode.CALL_FAILED
-        self._end(said, behaviour.text, code, evidence, by_itself=True)
-
-    def _published(self, found: Confirmation) -> None:
-        if found.verdict == 'confirmed':
-            self._end('succeeded', 'published', evidence=found.evidence, by_itself=True)
-        else:
-            self._end('aborted', found.note or found.verdict, ErrorCode.UNTIL_TIMEOUT,
-                      found.evidence)
-
-    def _end(
-        self, said: str, text: str = '', code: ErrorCode = ErrorCode.NONE,
-        evidence: Sequence[Evidence] = (), by_itself: bool = False,
-    ) -> None:
-        self._settle()
-        behaviour = self._behaviour
-        if by_itself:
-            self._signals.begin(behaviour.after, self._clock.time, 0.0)
-        self.sent.end = StepEnd(
-            said, text or behaviour.text, behaviour.values or None, code, evidence)
-        self._servers.ended(self._key, self.sent)
-        self.sent.tell(self.sent.end)
-
-    def _settle(self) -> None:
-        """Let ramps stay where they are, and other facts be what they were."""
-        for name, (before, begun) in self._courses.items():
-            self._signals.settle(name, begun, before, self._clock.time)
-        self._courses = {}
+        if self._doing is not None:
+            if said == 'succeeded':
+                self._doing.finish('succeeded')
+            else:
+                self._doing.leave()
+        stopped = said == 'succeeded' or not self._work.rate or self._work.last is not None
+        self._end(StepEnd(said, code, message, stopped, sent=self._sent, evidence=evidence))
 
 
 def _judged(
-    text: str, values: Mapping[str, Any], service: str, stamp: float
+    text: str, values: Mapping[str, Any], service: str, stamp: float,
+    parameters: Mapping[str, Any],
 ) -> tuple[bool, list[Evidence]]:
     """Return whether a response is a success, and the evidence."""
     if not text:
@@ -226,13 +386,13 @@ def _judged(
         return good, [{**work_evidence('success', service, stamp),
                        'verdict': 'true' if good else 'false'}]
     expression = compile_expression(text, None, condition=True, source='success', dotted=True)
-    response = _namespace(values)
+    response, known = _namespace(values), ConditionParameters.of(parameters)
     found: list[Any] = []
     for name in expression.names:
         try:
             found.append(compile_path(name, '')[0](response))
         except (LookupError, AttributeError, TypeError, ValueError):
-            found.append(None)
+            found.append(known.get(name))
     good = bool(expression.evaluate(found))
     return good, [{'condition': 'success', 'expression': text, 'stamp': stamp, 'held': 0.0,
                    'verdict': 'true' if good else 'false', 'facts': []}]
@@ -242,3 +402,19 @@ def _namespace(data: Any) -> Any:
     if isinstance(data, dict):
         return SimpleNamespace(**{name: _namespace(value) for name, value in data.items()})
     return [_namespace(value) for value in data] if isinstance(data, list) else data
+
+
+def as_result(end: StepEnd, now: float) -> WorkResult:
+    """Return the end of a call or a publication that moves nothing; as nodes.action.work.goals."""
+    outcome, code = 'failed', end.code
+    if end.said == 'succeeded':
+        outcome = 'executed'
+    elif end.code in (ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED):
+        outcome, code = 'canceled', ErrorCode.NONE
+    elif end.unknown:
+        outcome = 'not_running'
+        if code is ErrorCode.GOAL_UNKNOWN:
+            code = ErrorCode.NONE
+    return WorkResult(outcome, now, end.message, error_code=code,
+                      error_msg='' if outcome == 'executed' else end.message,
+                      evidence=end.evidence, result=end.result)

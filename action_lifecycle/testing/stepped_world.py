@@ -5,15 +5,16 @@
 The lifecycle's world on a stepped clock: a world model, and servers that do the steps of motions.
 
 It does what the bridge does, without ROS: the same world model judges the same conditions, and a
-motion is guarded, stopped and confirmed in the same order with the same error codes. Goals are
-mappings; they are not checked against ROS types and limits.
+motion is guarded, stopped, followed and confirmed as by `nodes.bridge.motion.BridgeMotion`, with
+the same error codes. Goals are mappings; they are not checked against ROS types and limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from .stepped_clock import Later, SteppedClock
@@ -24,50 +25,119 @@ from ..lifecycle.ports import (
     Evidence,
     Handle,
     MotionRequest,
-    MotionStep,
     WorkResult,
 )
 from ..lifecycle.states import ErrorCode
+from ..work.bridge_work import BridgeWork, work_of_step
+from ..work.call import CallSpec
+from ..work.publish import PublishSpec
 from ..world.condition import WatchOutcome, WatchResult
 from ..world.evidence import plain_value, TruthValue
 from ..world.facts.facts import FactSet
 from ..world.model import WorldModel
 from ..world.unmet_conditions import confirmation, Topics, unmet_text
 
-WAIT_STEP = 0.02  #: s between two looks for the facts of a goal
-STOP_WAIT = 3600.0  #: s; the stop's own time limit comes first
+POLL_PERIOD = 0.02  #: s between two looks for the facts of a goal
+STOP_WAIT = 3600.0  #: s; the time limit of the stop comes first
+PATIENCE = 0.5
+"""Part of `stop_timeout` for which a canceled call waits for its response, before the sensors."""
 
-CODES = {'aborted': ErrorCode.MOTION_ABORTED, 'canceled': ErrorCode.MOTION_CANCELED,
-         'rejected': ErrorCode.GOAL_REJECTED, 'missing': ErrorCode.SERVER_MISSING}
-"""The error codes of ends that have none of their own."""
+
+class Future:
+    """A result that comes later; can be awaited by a coroutine that `start` runs."""
+
+    def __init__(self) -> None:
+        self._result: Any = None
+        self._done = False
+        self._callbacks: list[Callable[[], None]] = []
+
+    def done(self) -> bool:
+        """Whether the result is there."""
+        return self._done
+
+    def result(self) -> Any:
+        """Return the result."""
+        return self._result
+
+    def set_result(self, result: Any = None) -> None:
+        """Set the result; only the first one counts."""
+        if not self._done:
+            self._result, self._done = result, True
+            for callback in self._callbacks:
+                callback()
+
+    def add_done_callback(self, callback: Callable[[], None]) -> None:
+        """Call back when the result is there."""
+        callback() if self._done else self._callbacks.append(callback)
+
+    def __await__(self) -> Generator[Future, None, Any]:
+        if not self._done:
+            yield self
+        return self._result
+
+
+def start(coroutine: Coroutine[Future, None, Any], clock: SteppedClock) -> None:
+    """Run a coroutine that awaits futures; it continues in callbacks of the clock."""
+    try:
+        awaited = coroutine.send(None)
+    except StopIteration:
+        return
+    awaited.add_done_callback(lambda: clock.call_soon(lambda: start(coroutine, clock)))
 
 
 @dataclass(frozen=True)
 class StepEnd:
     """
-    The end of a step.
+    The end of a step; as `ros.calls.goal_end.GoalEnd`.
 
-    `said`: succeeded, aborted, canceled, rejected or missing (there is no server).
+    `said`: succeeded, canceled or aborted, '' if there is no result. `stopped`: nothing moves.
+    `unknown`: it was sent, and may have been carried out or not.
     """
 
     said: str
-    text: str = ''
-    result: Any = None
     code: ErrorCode = ErrorCode.NONE
+    message: str = ''
+    stopped: bool = True
+    result: Any = None
+    sent: bool = True
+    unknown: bool = False
     evidence: Sequence[Evidence] = ()
+
+
+class StepGoal(Protocol):
+    """A goal, a call or a publication; `done` is a future of its `StepEnd`."""
+
+    done: Future
+
+    def cancel(self) -> None:
+        """Cancel it; `done` is still set."""
+
+    def give_up(self) -> None:
+        """Stop waiting for its end."""
+
+
+Watch = Callable[[Condition, Callable[[Confirmation], None]], Handle]
+"""Confirms the condition that ends a publication."""
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sends a step: its process, and what the step may use of it."""
+
+    clock: SteppedClock  #: of the process: nothing is called back after its end
+    watch: Watch
+    parameters: Mapping[str, Any]
+    last_word: float  #: s for which a canceled call waits for its response
 
 
 class Server(Protocol):
     """Does the steps of motions."""
 
-    def begin(
-        self, step: MotionStep, goal: Mapping[str, Any], key: str,
-        ended: Callable[[StepEnd], None],
-    ) -> Handle:
-        """Begin a step; `ended` is called once, later. `key` identifies the goal."""
+    def send(self, work: BridgeWork, goal: Any, key: str, sender: Sender) -> StepGoal:
+        """Begin a step; `key` identifies it."""
 
-    def follow(self, key: str, ended: Callable[[StepEnd], None]) -> Handle | None:
-        """Follow a goal that an earlier process has sent; None: it is not known."""
+    def follow(self, work: BridgeWork, key: str, sender: Sender) -> StepGoal:
+        """Follow a step that an earlier process may have begun."""
 
 
 class SteppedWorld:
@@ -91,7 +161,7 @@ class SteppedWorld:
 
         motion = SteppedMotion(self, request, ended)
         self._motions.append(motion)
-        self.clock.call_soon(motion.begin)
+        self.clock.call_soon(lambda: start(motion.run(), self.clock))
         return motion
 
     def stop(self, code: ErrorCode, message: str) -> None:
@@ -99,6 +169,12 @@ class SteppedWorld:
         self.refusal = code, message
         for motion in list(self._motions):
             motion.stop(code, message)
+
+    def sender(self, parameters: Mapping[str, Any], last_word: float) -> Sender:
+        """Return the sender of steps of this process."""
+        return Sender(self.clock, lambda condition, judged: self.model.confirm(
+            [condition], self.clock.time, lambda found: judged(self.confirmation(found)),
+            names=parameters), parameters, last_word)
 
     def confirmation(self, found: WatchResult) -> Confirmation:
         """Return the result of a watch for the lifecycle."""
@@ -130,38 +206,57 @@ class SteppedWorld:
             self.clock.time, judged, names=request.parameters)
 
 
+@dataclass(frozen=True)
+class _Stop:
+    code: ErrorCode
+    message: str
+    asked: float  #: s
+    evidence: Sequence[Evidence] = ()
+
+
 class SteppedMotion:
-    """The steps of one motion, one after the other."""
+    """One motion, from its first step to its end."""
 
     def __init__(
         self, world: SteppedWorld, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> None:
         self._world = world
+        self._clock = world.clock
         self._request = request
         self._on_result = result
+        self._works = list(map(work_of_step, request.steps))
         self._found = WorkResult('failed', 0.0)
-        self._stop: tuple[ErrorCode, str, float] | None = None
-        self._step: Handle | None = None  #: that is under way
-        self._timers: list[Later] = []
-        self._maintain: Handle | None = None
-        self._watch: Handle | None = None
-        self._sent = request.resume
+        self._stop: _Stop | None = None
+        self._open: dict[int, StepGoal] = {}
+        self._sent = False
+        self._known = Future()
+        self._too_late = Future()
+        self._deadline: Later | None = None
         self._ended = False
 
-    def begin(self) -> None:
-        """Begin with the first step, or follow the last one that was sent."""
-        if self._ended:
-            return
-        world, request = self._world, self._request
-        if world.refusal is not None:
-            self.stop(*world.refusal)
-        elif request.maintain:
-            self._maintain = world.model.maintain(
-                request.maintain, world.clock.time, self._violated, names=request.parameters)
+    async def run(self) -> None:
+        """Execute the motion, or follow the one already sent, to its end."""
+        world, request, maintain = self._world, self._request, None
         if request.resume:
-            self._follow()
+            if world.refusal is not None:
+                self.stop(*world.refusal)
+            self._follow_all()
+        await self._until_known(request.maintain)
+        if self._stop is None and request.maintain:
+            maintain = world.model.maintain(
+                request.maintain, self._clock.time, self._violated, names=request.parameters)
+        if request.resume:
+            await self._follow()
         else:
-            self._next(0, world.clock.time)
+            await self._run_steps()
+        if self._stop is not None or not self._found.stopped:
+            await self._confirm_stop()
+        for part in (maintain, self._deadline):
+            if part is not None:
+                part.cancel()
+        self._ended = True
+        self._found.ended = self._found.ended or self._clock.time
+        self._on_result(self._found)
 
     def cancel(self) -> None:
         """Stop the motion; its result follows."""
@@ -173,111 +268,175 @@ class SteppedMotion:
         """Stop the motion; only the first call has an effect."""
         if self._stop is not None or self._ended:
             return
-        self._stop = code, message, self._world.clock.time
-        self._found.evidence = evidence
-        if self._step is not None:
-            self._timers.append(self._world.clock.call_later(
-                self._request.stop_timeout, self._give_up))
-            self._step.cancel()
+        self._stop = _Stop(code, message, self._clock.time, evidence)
+        for goal in list(self._open.values()):
+            goal.cancel()
+        self._set_deadline()
+        self._known.set_result()
 
-    # -- steps
+    # -- the steps
 
-    def _next(self, index: int, since: float) -> None:
-        """Begin a step when the facts that it needs are known; `since`: begin (s) of the wait."""
-        request, world = self._request, self._world
-        if self._ended:
-            return
-        if self._stop is not None:
-            self._see_stopped()
-        elif index == len(request.steps):
-            self._found.outcome = 'executed'
-            self._end()
-        else:
-            step = request.steps[index]
-            missing: list[str] = []
-            goal = self._filled(step.goal, missing)
-            if not missing:
-                self._begin(index, step, goal)
-            elif world.clock.time >= since + step.server_timeout:
-                self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
-            else:
-                world.clock.call_later(WAIT_STEP, lambda: self._next(index, since))
+    async def _run_steps(self) -> None:
+        for index, step in enumerate(self._request.steps):
+            if self._stop is not None:
+                return
+            if self._world.refusal is not None:
+                self._fail(*self._world.refusal)
+                return
+            goal = await self._filled(step.goal, step.server_timeout)
+            if goal is None or self._stop is not None or not await self._until_is_known(index):
+                return
+            self._request.told(index, 'executing')
+            self._open[index] = self._world.server.send(
+                self._works[index], goal, self._key(index), self._sender())
+            if not self._record_end(await self._end_of(index)):
+                return
+        self._found.outcome = 'executed'
 
-    def _begin(self, index: int, step: MotionStep, goal: Mapping[str, Any]) -> None:
-        self._request.told(index, 'executing')
-        self._sent = True
-        self._await(index, self._world.server.begin(
-            step, goal, f'{self._request.goal_id}/{index}', lambda end: self._done(index, end)))
+    def _key(self, index: int) -> str:
+        return f'{self._request.goal_id}/{index}'
 
-    def _await(self, index: int, step: Handle) -> None:
-        given = self._request.steps[index]
-        if given.timeout > 0:
-            self._timers.append(self._world.clock.call_later(given.timeout, lambda: self.stop(
+    def _sender(self) -> Sender:
+        request = self._request
+        return self._world.sender(
+            request.parameters, float('inf') if request.stopped is None
+            else PATIENCE * request.stop_timeout)
+
+    async def _end_of(self, index: int) -> StepEnd:
+        """Await the end of a step; the time limit of a motion counts from now."""
+        step, limit = self._request.steps[index], None
+        if step.timeout > 0 and self._works[index].has_id:
+            limit = self._clock.call_later(step.timeout, lambda: self.stop(
                 ErrorCode.MOTION_TIMEOUT,
-                f"server '{given.server}' gave no result within {given.timeout:g} s")))
-        self._step = step
+                f"server '{step.server}' gave no result within {step.timeout:g} s"))
+        end: StepEnd = await self._open[index].done
+        del self._open[index]
+        if limit is not None:
+            limit.cancel()
+        self._sent = self._sent or end.sent
+        return end
 
-    def _done(self, index: int, end: StepEnd) -> None:
-        found, world = self._found, self._world
-        if self._ended:
-            return
-        self._step = None
-        self._drop_timers()
-        found.controller_said = end.text or end.said
+    def _record_end(self, end: StepEnd) -> bool:
+        """Record the end of a step; returns whether the next step may follow."""
+        found = self._found
+        found.controller_said = end.message or found.controller_said
         found.result = end.result
         found.results = [*found.results, end.result]
-        found.ended = world.clock.time
-        found.evidence = found.evidence or end.evidence
+        found.evidence = end.evidence or found.evidence
+        found.ended = self._clock.time
+        found.stopped = end.stopped
         if end.said == 'succeeded':
-            found.steps_done = index + 1
-            self._next(index + 1, world.clock.time)
-        elif self._stop is not None:
-            self._see_stopped()
-        else:
-            self._fail(end.code or CODES[end.said],
-                       f"server '{self._request.steps[index].server}' {end.said}"
-                       + (end.text and f': {end.text}'))
+            found.steps_done += 1
+            return True
+        if self._stop is None:
+            # If it is unknown whether it was carried out, only the sensors can show a stop.
+            self._fail(end.code, end.message, stopped=end.stopped or (
+                end.unknown and self._request.stopped is None))
+            if end.unknown:
+                found.outcome = 'not_running'
+        return False
 
-    def _follow(self) -> None:
-        """Follow the last step that was sent; the steps after it were not."""
-        server, request = self._world.server, self._request
-        for index in reversed(range(len(request.steps))):
-            def ended(end: StepEnd, index: int = index) -> None:
-                if end.said == 'succeeded' and index + 1 < len(request.steps):
-                    self._found.steps_done = index + 1
-                    self._not_running('')
-                else:
-                    self._done(index, end)
+    async def _filled(self, goal: Any, wait: float) -> Any:
+        """Return the goal with the values of its {fact: …} and {expr: …}; None: it has none."""
+        limit = self._clock.time + max(wait, POLL_PERIOD)
+        while True:
+            missing: list[str] = []
+            filled = self._resolved(goal, missing)
+            if not missing:
+                return filled
+            if self._stop is not None or self._clock.time >= limit:
+                self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
+                return None
+            pause = Future()
+            self._clock.call_later(POLL_PERIOD, pause.set_result)
+            await pause
 
-            step = server.follow(f'{request.goal_id}/{index}', ended)
-            if step is not None:
-                self._await(index, step)
-                if self._stop is not None:
-                    step.cancel()
-                return
-        self._not_running('no server knows the goal')
-
-    def _not_running(self, message: str) -> None:
-        self._found.outcome, self._found.error_msg = 'not_running', message
-        self._end()
-
-    def _filled(self, data: Any, missing: list[str]) -> Any:
-        """Return a goal with the values of its {fact: …} and {expr: …}."""
+    def _resolved(self, data: Any, missing: list[str]) -> Any:
         if isinstance(data, dict):
             if len(data) == 1 and next(iter(data)) in ('fact', 'expr'):
                 text = str(next(iter(data.values())))
                 value, why = self._world.model.expression(
-                    text, self._world.clock.time, self._request.parameters)
+                    text, self._clock.time, self._request.parameters)
                 if value is None:
                     missing.append(f'{text}: {why}')
                     return None
                 return plain_value(value)
-            return {key: self._filled(value, missing) for key, value in data.items()}
+            return {key: self._resolved(value, missing) for key, value in data.items()}
         if isinstance(data, list):
-            return [self._filled(value, missing) for value in data]
+            return [self._resolved(value, missing) for value in data]
         return data
 
-    # -- the end
+    # -- following after a restart
+
+    def _follow_all(self) -> None:
+        """Ask for all steps, so that a stop reaches the one that moves."""
+        self._sent = True
+        for index, work in enumerate(self._works):
+            self._open[index] = self._world.server.follow(work, self._key(index), self._sender())
+            if self._stop is not None:
+                self._open[index].cancel()
+        for index, goal in list(self._open.items()):
+            goal.done.add_done_callback(partial(self._rule_out_later, index, goal))
+
+    def _rule_out_later(self, index: int, ended: StepGoal) -> None:
+        """Wait no longer for later steps if a step has not succeeded: none of them was sent."""
+        if ended.done.result().said not in ('', 'succeeded'):
+            for other, goal in list(self._open.items()):
+                if other > index:
+                    goal.give_up()
+
+    async def _follow(self) -> None:
+        """Await the end of the last step that was begun; see BridgeMotion."""
+        found, sensors = self._found, self._request.stopped is not None
+        all_ended, unknown = True, None
+        for index, work in reversed(list(enumerate(self._works))):
+            end = await self._end_of(index)
+            if end.said:
+                found.results = [None] * index
+                found.steps_done = index
+                if not self._record_end(end):
+                    found.stopped &= not (sensors and end.said == 'canceled')
+                    return
+                break
+            found.controller_said = end.message
+            if not work.has_id:
+                all_ended &= not sensors and (end.stopped or isinstance(work, CallSpec))
+            elif end.code is not ErrorCode.GOAL_UNKNOWN:
+                all_ended, unknown = False, unknown or end
+        found.outcome = 'executed' if found.steps_done == len(self._works) else 'not_running'
+        found.stopped = all_ended
+        if unknown is not None and unknown.code is not ErrorCode.SERVER_MISSING:
+            self._fail(unknown.code, unknown.message, stopped=False)
+        elif unknown is not None:
+            found.error_msg = unknown.message
+
+    # -- conditions
+
+    async def _until_known(self, conditions: Sequence[Condition]) -> WatchResult | None:
+        """Wait until conditions are known, at most their time limit; None: stopped, or none."""
+        if not conditions or self._stop is not None:
+            return None
+        self._known = known = Future()
+        watch = self._world.model.until_known(
+            conditions, self._clock.time, known.set_result, names=self._request.parameters)
+        result: WatchResult | None = await known
+        watch.cancel()
+        return result
+
+    async def _until_is_known(self, index: int) -> bool:
+        """Wait until the condition that ends a publication is known; nothing is sent before."""
+        work = self._works[index]
+        if not (isinstance(work, PublishSpec) and work.until):
+            return True
+        judged = await self._until_known([dataclasses.replace(
+            work.until_condition(), hold=0.0, within=work.server_timeout)])
+        if judged is None:
+            return False
+        if any(entry.verdict is TruthValue.UNKNOWN for entry in judged.evidence):
+            self._fail(ErrorCode.UNTIL_TIMEOUT, 'nothing was sent: '
+                       + unmet_text(judged.evidence, self._world.topics))
+            return False
+        return True
 
     def _violated(self, found: WatchResult) -> None:
         unmet = [entry for entry in found.evidence if entry.verdict is not TruthValue.TRUE]
@@ -285,55 +444,54 @@ class SteppedMotion:
                   'not maintained: ' + unmet_text(unmet, self._world.topics),
                   [entry.as_dict() for entry in found.evidence])
 
-    def _give_up(self) -> None:
-        """End, since the stop was not seen in time."""
-        if self._watch is not None:
-            self._watch.cancel()
-        assert self._stop is not None
-        _, message, _ = self._stop
-        self._found.stopped = False
-        self._fail(ErrorCode.STOP_UNCONFIRMED,
-                   f'{message}; not seen to stop within {self._request.stop_timeout:g} s',
-                   stopped=False)
+    # -- stopping
 
-    def _see_stopped(self) -> None:
-        """Confirm by the sensors that nothing moves."""
-        assert self._stop is not None
-        code, message, asked = self._stop
-        condition = self._request.stopped
-        if condition is None or not self._sent:
-            self._fail(code, message)
+    def _set_deadline(self) -> None:
+        if self._deadline is None:
+            self._deadline = self._clock.call_later(
+                self._request.stop_timeout, self._stop_time_is_up)
+
+    def _stop_time_is_up(self) -> None:
+        self._too_late.set_result()
+        for goal in list(self._open.values()):
+            goal.give_up()
+
+    async def _confirm_stop(self) -> None:
+        """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
+        stop, found, request = self._stop, self._found, self._request
+        if stop is not None:
+            found.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
+            found.error_code, found.error_msg = stop.code, stop.message
+            found.evidence = stop.evidence
+        if not self._sent:
+            found.stopped = True
             return
-        clock = self._world.clock
-        self._timers.append(clock.call_later(
-            max(0.0, asked + self._request.stop_timeout - clock.time), self._give_up))
+        if request.stopped is not None and not self._too_late.done():
+            self._set_deadline()
+            found.stopped, why = await self._sensors_confirm_stop(
+                request.stopped, self._clock.time if stop is None else stop.asked)
+        else:
+            why = 'the server gave no word'
+        if not found.stopped:
+            found.error_msg += f'; not seen to stop within {request.stop_timeout:g} s: {why}'
+            if stop is not None:
+                found.error_code = ErrorCode.STOP_UNCONFIRMED
 
-        def judged(found: WatchResult) -> None:
-            if found.outcome is WatchOutcome.CONFIRMED:
-                self._fail(code, message)
-
-        self._watch = self._world.model.confirm(
+    async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
+        judged = Future()
+        watch = self._world.model.confirm(
             [Condition('stopped', condition.expression, condition.hold,
                        condition.hold + STOP_WAIT, condition.max_age)],
-            clock.time, judged, after=asked, names=self._request.parameters)
+            self._clock.time, judged.set_result, after=after, names=self._request.parameters)
+        self._too_late.add_done_callback(judged.set_result)
+        result: WatchResult | None = await judged
+        watch.cancel()
+        topics = self._world.topics
+        if result is None:
+            return False, unmet_text(watch.evidence(self._clock.time), topics)
+        return result.outcome is WatchOutcome.CONFIRMED, unmet_text(result.evidence, topics)
 
     def _fail(self, code: ErrorCode, message: str, *, stopped: bool = True) -> None:
         found = self._found
-        found.outcome = 'canceled' if code in (
-            ErrorCode.CANCELED, ErrorCode.MOTION_CANCELED) else 'failed'
+        found.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
         found.error_code, found.error_msg, found.stopped = code, message, stopped
-        self._end()
-
-    def _drop_timers(self) -> None:
-        """Cancel the time limits of a step that has ended."""
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
-
-    def _end(self) -> None:
-        self._ended = True
-        self._drop_timers()
-        if self._maintain is not None:
-            self._maintain.cancel()
-        self._found.ended = self._found.ended or self._world.clock.time
-        self._on_result(self._found)
