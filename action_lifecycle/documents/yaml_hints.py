@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 import re
 from typing import Any, NamedTuple
 
+from .budget import TOO_DEEP
+
 _BREAK = re.compile('\r\n|[\n\r\x85\u2028\u2029]')  #: line breaks of YAML
 _TEMPLATE = re.compile(r"""(?<!['"{])\{\{""")
 _PAIR = re.compile(r"""[^\s#'"][^#]*?:(\s|$)""")
@@ -77,6 +79,11 @@ def is_template(text: str, start: int) -> bool:
 
 
 UNQUOTED_TEMPLATE = "a template must be put in quotes: '{{ … }}'"
+
+
+def _depth(at: Trouble) -> str | None:
+    """PyYAML has a limit of its own, of 1000 levels, since 6.0.4."""
+    return TOO_DEEP if 'maximum nesting depth' in at.problem else None
 
 
 def _tab(at: Trouble) -> Hint | None:
@@ -194,5 +201,5 @@ def _indented(at: Trouble) -> str | None:
 
 
 _RULES: tuple[Callable[[Trouble], str | Hint | None], ...] = (
-    _tab, _template, _quote_not_closed, _block_scalar, _first_character, _in_braces,
+    _depth, _tab, _template, _quote_not_closed, _block_scalar, _first_character, _in_braces,
     _second_colon, _key_without_space, _dash, _behind_quotes, _closes_nothing, _indented)
