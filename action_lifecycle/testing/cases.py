@@ -129,6 +129,9 @@ class _Checks:
         steps = [step for one in with_nested(flow) for action in one.actions.values()
                  for step in action.steps]
         self._servers = {step.target for step in steps if step.at_bridge}
+        self._at_actions = {
+            f'{step.target}@{name}' for one in with_nested(flow)
+            for name, action in one.actions.items() for step in action.steps if step.at_bridge}
         self._services = {
             verify.service for one in with_nested(flow) for action in one.actions.values()
             for verify in action.verify if isinstance(verify, ServiceVerify)}
@@ -163,7 +166,8 @@ class _Checks:
         """Yield the faults of a robot."""
         yield from self._courses(('robot', 'facts'), script.facts)
         yield from self._unknown(
-            ('robot', 'servers'), 'server', script.servers, self._servers, open_ended=True)
+            ('robot', 'servers'), 'server', script.servers,
+            {*self._servers, *self._at_actions}, open_ended=True)
         yield from self._unknown(('robot', 'work'), 'action', script.work, self._flow.actions)
         yield from self._unknown(('robot', 'verdicts'), 'verification service', script.verdicts,
                                  self._services, open_ended=True)

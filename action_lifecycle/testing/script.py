@@ -85,8 +85,9 @@ class RobotScript(StrictModel):
         default={},
         description='Values of facts that are read from topics or tf, at the beginning.')
     servers: dict[str, Behaviours] = Field(
-        default={}, description='By the name of the action, service or topic, as in the flow. '
-        'Others succeed after 1 s and change nothing.')
+        default={}, description='By the name of the action, service or topic, as in the flow; '
+        'NAME@ACTION: only for one action of the flow. Others succeed after 1 s and change '
+        'nothing.')
     work: dict[str, Behaviours] = Field(
         default={}, description='By the name of an action: what its job, tool or graph does.')
     verdicts: dict[str, Union[Answer, list[Answer]]] = Field(

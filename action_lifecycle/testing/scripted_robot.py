@@ -21,7 +21,7 @@ from .script import Behaviour, Event, RobotScript
 from .scripted_facts import scripted_facts, Signals
 from .scripted_servers import as_result, Doing, ScriptedServers, SentGoal
 from .stepped_clock import Later, SteppedClock
-from .stepped_world import StepGoal, SteppedWorld
+from .stepped_world import Sender, StepGoal, SteppedWorld
 from ..dialogue import OperatorDesk
 from ..documents.errors import LifecycleError
 from ..flow import Flow, FlowRun, JournalRecorder, Orchestrator
@@ -219,10 +219,12 @@ class _Process:
         """Do what the script says."""
         if isinstance(spec, BridgeWork):
             return _Apart(self.robot.servers.send(
-                spec, spec.data, request.id, self.world.sender(request.parameters, 0.0)),
-                self.life, ended)
+                spec, spec.data, request.id, self._sender(request)), self.life, ended)
         return _Work(self.life, spec, self.robot.works.begin(
             request.action_id, None, request.id), ended)
+
+    def _sender(self, request: WorkRequest) -> Sender:
+        return self.world.sender(request.action_id, request.parameters, 0.0)
 
     def resume(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
         """
@@ -233,7 +235,7 @@ class _Process:
         """
         if isinstance(spec, BridgeWork):
             return _Apart(self.robot.servers.follow(
-                spec, request.id, self.world.sender(request.parameters, 0.0)), self.life, ended)
+                spec, request.id, self._sender(request)), self.life, ended)
         doing = self.robot.works.doing(request.id)
         if doing is not None and spec.kind == 'graph':
             return _Work(self.life, spec, doing, ended)

@@ -62,7 +62,7 @@ class ScriptedServers:
         self, work: BridgeWork, goal: Any, key: str, sender: Sender
     ) -> _MotionGoal | _CallGoal | _Publication:
         """Begin a step; see `stepped_world.Server`."""
-        behaviour = self._next(work.name)
+        behaviour = self._next(work.name, sender.action_id)
 
         def begin(takes: float | None = None) -> Doing:
             return self.begin(work.name, goal, key, behaviour, takes)
@@ -108,7 +108,10 @@ class ScriptedServers:
         """Return how many goals a server got."""
         return sum(goal.server == name for goal in self.goals)
 
-    def _next(self, name: str) -> Behaviour:
+    def _next(self, name: str, action_id: str = '') -> Behaviour:
+        """Return the next behaviour, of this server for this action if there is one."""
+        if f'{name}@{action_id}' in self._behaviours:
+            name = f'{name}@{action_id}'
         given = self._behaviours.get(name, DEFAULT)
         if isinstance(given, Behaviour):
             return given

@@ -125,6 +125,7 @@ class Sender:
     """Who sends a step: its process, and what the step may use of it."""
 
     clock: SteppedClock  #: of the process: nothing is called back after its end
+    action_id: str
     watch: Watch
     parameters: Mapping[str, Any]
     last_word: float  #: s for which a canceled call waits for its response
@@ -170,9 +171,11 @@ class SteppedWorld:
         for motion in list(self._motions):
             motion.stop(code, message)
 
-    def sender(self, parameters: Mapping[str, Any], last_word: float) -> Sender:
-        """Return the sender of steps of this process."""
-        return Sender(self.clock, lambda condition, judged: self.model.confirm(
+    def sender(
+        self, action_id: str, parameters: Mapping[str, Any], last_word: float
+    ) -> Sender:
+        """Return the sender of the steps of an action."""
+        return Sender(self.clock, action_id, lambda condition, judged: self.model.confirm(
             [condition], self.clock.time, lambda found: judged(self.confirmation(found)),
             names=parameters), parameters, last_word)
 
@@ -299,7 +302,7 @@ class SteppedMotion:
     def _sender(self) -> Sender:
         request = self._request
         return self._world.sender(
-            request.parameters, float('inf') if request.stopped is None
+            request.action_id, request.parameters, float('inf') if request.stopped is None
             else PATIENCE * request.stop_timeout)
 
     async def _end_of(self, index: int) -> StepEnd:

@@ -449,3 +449,16 @@ def test_one_robot_runs_several_flows() -> None:
     first = robot.run(flow, events=[Event(at=100.0, kill=True)])
     assert (first.outcome, first.missed) == ('succeeded', 1)
     assert robot.run(flow).outcome == 'succeeded' and robot.servers.count('arm') == 2
+
+
+def test_a_server_may_do_something_else_for_one_action() -> None:
+    text = """\
+flow: f
+actions:
+  there: &go {motion: {server: arm, type: a/action/Go}, confirm: x > 0.9}
+  back: {<<: *go, after: there, confirm: x < 0.1, retry: {times: 1, delay: 0.1}}
+"""
+    report, robot = run(text, servers={
+        'arm@there': Behaviour(during={'x': Ramp(to=1.0)}),
+        'arm@back': [Behaviour(), Behaviour(during={'x': Ramp(to=0.0)})]})
+    assert report.outcome == 'succeeded' and robot.servers.count('arm') == 3
