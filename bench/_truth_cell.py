@@ -37,7 +37,7 @@ class CellWorld(SteppedWorld):
 
     def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock,
                  fault: SensorFault | None = None) -> None:
-        super().__init__(facts, clock, CellServer(cell, clock))
+        super().__init__(facts, clock, CellServer(self))
         self.cell = cell
         self.fault = fault
 
@@ -56,15 +56,14 @@ class CellWorld(SteppedWorld):
 class CellServer:
     """The controllers of the cell, as a `testing.stepped_world.Server`."""
 
-    def __init__(self, cell: Cell, clock: SteppedClock) -> None:
-        self._cell = cell
-        self._clock = clock
+    def __init__(self, world: CellWorld) -> None:
+        self._world = world
 
     def send(self, work: BridgeWork, goal: Any, key: str, sender: Sender) -> CellGoal:
         """Begin a motion of the arm or of the gripper."""
-        found = CellGoal(self._clock)
+        found, cell = CellGoal(self._world.clock), self._world.cell
         try:
-            found.watch((self._cell.move if 'arm' in work.name else self._cell.grip)(
+            found.watch((cell.move if 'arm' in work.name else cell.grip)(
                 _fill(GOALS[work.type], goal)))
         except GoalRejected as error:
             found.done.set_result(StepEnd('', ErrorCode.GOAL_REJECTED, str(error)))

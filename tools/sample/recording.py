@@ -16,13 +16,13 @@ from pathlib import Path
 import shutil
 from typing import Any, NamedTuple
 
-from _stepped_clock import SteppedClock
 from _truth_judge import Episode, FLOW, is_there, Judge, JUDGED, LONGEST
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import JournalRecorder, load_flow, Orchestrator
 from action_lifecycle.journal import Journal
 from action_lifecycle.journal.row import Row
+from action_lifecycle.testing.stepped_clock import SteppedClock
 from action_lifecycle.traces import trace_path
 from action_lifecycle.traces.store import TraceStore
 from action_lifecycle.world import load_facts
@@ -90,7 +90,7 @@ class Recording:
         recorder = JournalRecorder(
             self._journal, self._clock, self._clock.call_soon,
             lambda action, row: self._changed(row))
-        recorder.barrier = self._clock.call_soon  # type: ignore[method-assign]
+        recorder.synced = self._clock.call_soon  # type: ignore[method-assign]
         self._orchestrator = Orchestrator(
             load_graph(GRAPH), recorder, self._world, self._clock,
             OperatorDesk(self._clock, lambda: None), None, lambda run: None)

@@ -9,19 +9,20 @@ from collections.abc import Callable
 import dataclasses
 from typing import Any
 
-from _stepped_clock import SteppedClock
-from _truth_cell import CellMotion, CellWorld, STEP
+from _truth_cell import CellWorld, STEP
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
     MotionRequest,
     WorkResult,
 )
-from action_lifecycle.nodes.bridge.unmet_conditions import confirmation, Topics
 from action_lifecycle.sim.cell import Cell
+from action_lifecycle.testing.stepped_clock import SteppedClock
+from action_lifecycle.testing.stepped_world import SteppedMotion
 from action_lifecycle.traces import Confirmed, TraceKey, TraceRecorder
 from action_lifecycle.traces.store import TraceStore
 from action_lifecycle.world import FactSet, WatchResult
+from action_lifecycle.world.unmet_conditions import confirmation, Topics
 from action_lifecycle.world.watches import Watch
 
 from .bag import resolved, RunBag
@@ -72,7 +73,7 @@ class SampleWorld(CellWorld):
 
     def execute(
         self, request: MotionRequest, result: Callable[[WorkResult], None]
-    ) -> CellMotion:
+    ) -> SteppedMotion:
         """Execute a motion, which begins the trace of its attempt."""
         key, traces = _key(request), self._traces
         traces.begin(key, [

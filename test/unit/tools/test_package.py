@@ -26,7 +26,7 @@ KEYS = {**ROSDEP_KEYS, **{
 # extras: the module that imports one says how to install it
 NOT_REQUIRED = {'PIL', 'argcomplete', 'celery', 'fastapi', 'httpx', 'itsdangerous', 'kombu',
                 'matplotlib', 'mcap', 'mcap_ros2', 'mcp', 'mujoco', 'nicegui', 'openai',
-                'playwright', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
+                'playwright', 'pytest', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 
