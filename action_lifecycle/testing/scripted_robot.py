@@ -319,6 +319,7 @@ class _Run:
         self._waiting = [robot.clock.call_later(event.at, partial(self._happen, event))
                          for event in events]
         self._happened = 0
+        self._return = Later()  #: of the process that was killed
 
     def to_end(self, within: float) -> RunReport:
         """Run until the flow has ended, or the time is up."""
@@ -332,8 +333,8 @@ class _Run:
                 self._sample()
             return self._report()
         finally:
-            for event in self._waiting:
-                event.cancel()
+            for later in (*self._waiting, self._return):
+                later.cancel()
             if self._process is not None:
                 self._process.kill()
 
@@ -380,7 +381,7 @@ class _Run:
         if event.kill and self._process is not None:
             self._process.kill()
             self._process = None
-            robot.clock.call_later(DOWN_TIME, self._start_again)
+            self._return = robot.clock.call_later(DOWN_TIME, self._start_again)
 
     def _apply_estop(self) -> None:
         """Stop, or clear the stop; in the down time, when the process is back."""

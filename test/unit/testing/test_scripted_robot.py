@@ -451,6 +451,14 @@ def test_one_robot_runs_several_flows() -> None:
     assert robot.run(flow).outcome == 'succeeded' and robot.servers.count('arm') == 2
 
 
+def test_a_flow_whose_time_is_up_while_the_process_is_down_is_said() -> None:
+    robot = ScriptedRobot(FACTS, RobotScript(facts=STILL, servers={'arm': GO}))
+    flow = parse_flow(MOVE, 'flow.yaml')
+    with pytest.raises(LifecycleError, match='give the case more time'):
+        robot.run(flow, events=[Event(at=1.0, kill=True)], within=1.5)
+    assert robot.run(flow).outcome == 'succeeded'
+
+
 def test_a_server_may_do_something_else_for_one_action() -> None:
     text = """\
 flow: f
