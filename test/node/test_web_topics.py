@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+import threading
 import time
 from typing import Any
 import uuid
@@ -156,7 +157,9 @@ def test_a_burst_of_changes_causes_few_looks_at_the_journal(
     live.take_rows = lambda nothing: (calls.append(time.monotonic()), take(nothing))
     try:
         robot.until(lambda: (changes.publish(ActionStateChange()), calls)[1], 10.0, 'a call')
-        viewer.loop.call_soon_threadsafe(time.sleep, 1.0)
+        busy = threading.Event()  # what was called before is not counted
+        viewer.loop.call_soon_threadsafe(lambda: (busy.set(), time.sleep(1.0)))
+        assert busy.wait(10.0)
         del calls[:]
         for _ in range(50):
             for _ in range(20):
