@@ -82,7 +82,7 @@ UNQUOTED_TEMPLATE = "a template must be put in quotes: '{{ … }}'"
 
 
 def _depth(at: Trouble) -> str | None:
-    """PyYAML has a limit of its own, of 1000 levels, since 6.0.4."""
+    """Return the hint at the limit of 1000 levels that PyYAML has since 6.0.4."""
     return TOO_DEEP if 'maximum nesting depth' in at.problem else None
 
 
