@@ -22,8 +22,9 @@ from action_lifecycle.sim.cell import Cell, TICK
 from action_lifecycle.sim.messages import Sample
 from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, GoalRejected
 from action_lifecycle.testing.stepped_clock import SteppedClock
-from action_lifecycle.testing.stepped_world import Future, Sender, StepEnd, SteppedWorld
+from action_lifecycle.testing.stepped_world import Future, Sender, SteppedWorld
 from action_lifecycle.work.bridge_work import BridgeWork
+from action_lifecycle.work.motion_host import StepEnd
 from action_lifecycle.world import FactSet
 
 STEP = TICK * 1e-9  # s
@@ -66,7 +67,9 @@ class CellServer:
             found.watch((cell.move if 'arm' in work.name else cell.grip)(
                 _fill(GOALS[work.type], goal)))
         except GoalRejected as error:
-            found.done.set_result(StepEnd('', ErrorCode.GOAL_REJECTED, str(error)))
+            found.end('', ErrorCode.GOAL_REJECTED, str(error))
+        else:
+            sender.on_state('executing')
         return found
 
     def follow(self, work: BridgeWork, key: str, sender: Sender) -> CellGoal:
@@ -88,8 +91,7 @@ class CellGoal:
         if motion.status == ACTIVE:
             self._clock.call_later(STEP, lambda: self.watch(motion))
         else:
-            self.done.set_result(StepEnd(
-                motion.status, CODES.get(motion.status, ErrorCode.NONE), motion.status))
+            self.end(motion.status, CODES.get(motion.status, ErrorCode.NONE), motion.status)
 
     def cancel(self) -> None:
         """Cancel the motion."""
@@ -98,8 +100,12 @@ class CellGoal:
 
     def give_up(self) -> None:
         """Wait no longer."""
+        self.end('', ErrorCode.STOP_UNCONFIRMED, 'no answer', stopped=False)
+
+    def end(self, said: str, code: ErrorCode, message: str, stopped: bool = True) -> None:
+        """Set the end."""
         self.done.set_result(StepEnd(
-            '', ErrorCode.STOP_UNCONFIRMED, 'no answer', stopped=False, unknown=True))
+            said, code, message, stopped, self._clock.time, unknown=not stopped))
 
 
 def _fill(kind: Any, data: Any) -> Any:

@@ -54,7 +54,6 @@ from action_lifecycle.lifecycle.ports import (
 )
 from action_lifecycle.sim.cell import Cell, PARTS
 from action_lifecycle.testing.stepped_clock import SteppedClock
-from action_lifecycle.testing.stepped_world import SteppedMotion
 from action_lifecycle.traces import (
     Confirmed,
     trace_path,
@@ -101,7 +100,7 @@ class RecordedWorld(CellWorld):
 
     def execute(
         self, request: MotionRequest, result: Callable[[WorkResult], None]
-    ) -> SteppedMotion:
+    ) -> Any:
         if request.action_id in JUDGED:
             self.recorder.begin(_key(request), [*request.maintain, *request.confirm],
                                 request.parameters, self.clock.time)

@@ -19,9 +19,9 @@ from typing import Any
 
 from .script import Behaviour, Event, RobotScript
 from .scripted_facts import scripted_facts, Signals
-from .scripted_servers import as_result, Doing, ScriptedServers, SentGoal
+from .scripted_servers import Doing, ScriptedServers, SentGoal
 from .stepped_clock import Later, SteppedClock
-from .stepped_world import Sender, StepGoal, SteppedWorld
+from .stepped_world import Sender, SteppedWorld
 from ..dialogue import OperatorDesk
 from ..documents.errors import LifecycleError
 from ..flow import Flow, FlowRun, JournalRecorder, Orchestrator
@@ -32,6 +32,7 @@ from ..lifecycle.states import ErrorCode
 from ..lifecycle.verifiers import Verdict, VerifyRequest
 from ..lifecycle.work import Ended, work_evidence, WorkRequest, WorkResult, WorkSpec
 from ..work.bridge_work import BridgeWork
+from ..work.motion_host import StepGoal
 from ..world.facts.facts import FactSet
 
 PERIOD = 0.05  #: s between two samples of a sensor
@@ -224,7 +225,7 @@ class _Process:
             request.action_id, None, request.id), ended)
 
     def _sender(self, request: WorkRequest) -> Sender:
-        return self.world.sender(request.action_id, request.parameters, 0.0)
+        return self.world.sender(request.action_id, request.parameters)
 
     def resume(self, spec: WorkSpec, request: WorkRequest, ended: Ended) -> Handle:
         """
@@ -249,8 +250,8 @@ class _Apart:
 
     def __init__(self, goal: StepGoal, life: SteppedClock, ended: Ended) -> None:
         self._goal = goal
-        goal.done.add_done_callback(lambda: life.call_soon(
-            lambda: ended(as_result(goal.done.result(), life.time))))
+        goal.done.add_done_callback(lambda done: life.call_soon(
+            lambda: ended(done.result().work_result(done.result().result))))
 
     def cancel(self) -> None:
         """Cancel it; nobody has to wait for the response of a call."""
@@ -270,8 +271,8 @@ class _Work:
         self._limit = float(getattr(spec, 'time_limit', 0.0))
         if self._limit:
             life.call_later(self._limit, self._time_is_up)
-        doing.done.add_done_callback(lambda: life.call_soon(
-            lambda: self._end(doing.done.result())))
+        doing.done.add_done_callback(lambda done: life.call_soon(
+            lambda: self._end(done.result())))
 
     def cancel(self) -> None:
         """Cancel it."""

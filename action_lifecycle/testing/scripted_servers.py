@@ -19,13 +19,14 @@ from typing import Any
 from .script import Behaviour, Behaviours
 from .scripted_facts import Signals
 from .stepped_clock import Later, SteppedClock
-from .stepped_world import Future, Sender, StepEnd
+from .stepped_world import Future, Sender
 from ..lifecycle.ports import Confirmation, Evidence, Handle
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import answer_text
-from ..lifecycle.work import work_evidence, WorkResult
+from ..lifecycle.work import work_evidence
 from ..work.bridge_work import BridgeWork
 from ..work.call import CallSpec
+from ..work.motion_host import StepEnd
 from ..work.publish import PublishSpec
 from ..world.expressions.constant_values import ConditionParameters
 from ..world.expressions.expression import compile_expression
@@ -184,16 +185,24 @@ class _Goal:
     def send(self, begin: Callable[[], Doing], *, missing: bool) -> None:
         """Begin; where there is no server, wait for one in vain."""
         if missing:
-            self._later(self._work.server_timeout, lambda: self._end(StepEnd(
-                '', ErrorCode.SERVER_MISSING, self._nobody(), sent=False)))
+            self._later(self._work.server_timeout, lambda: self._end(
+                '', ErrorCode.SERVER_MISSING, self._nobody(), sent=False))
         else:
-            self._sent = True
             self._attach(begin())
 
+    def cancel(self) -> None:
+        """Cancel it; what a killed process drops cancels nothing."""
+        if self._sender.clock.alive:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        raise NotImplementedError
+
     def _attach(self, doing: Doing) -> None:
-        self._doing = doing
-        doing.done.add_done_callback(
-            lambda: self._sender.clock.call_soon(lambda: self._ended(doing.done.result())))
+        self._doing, self._sent = doing, True
+        self._sender.on_state('executing')
+        doing.done.add_done_callback(lambda done: self._sender.clock.call_soon(
+            lambda: self._ended(done.result())))
 
     def _ended(self, said: str) -> None:
         raise NotImplementedError
@@ -202,16 +211,19 @@ class _Goal:
         return f"no server '{self._work.name}'"
 
     def _nothing_sent(self) -> None:
-        self._end(StepEnd('', ErrorCode.CANCELED, 'nothing was sent', sent=False))
+        self._end('', ErrorCode.CANCELED, 'nothing was sent', sent=False)
 
     def _later(self, seconds: float, callback: Callable[[], None]) -> None:
         if seconds < math.inf:
             self._timers.append(self._sender.clock.call_later(seconds, callback))
 
-    def _end(self, end: StepEnd) -> None:
+    def _end(
+        self, said: str, code: ErrorCode, message: str, *, stopped: bool = True, **fields: Any
+    ) -> None:
         for timer in self._timers:
             timer.cancel()
-        self.done.set_result(end)
+        self.done.set_result(
+            StepEnd(said, code, message, stopped, self._sender.clock.time, **fields))
 
 
 class _MotionGoal(_Goal):
@@ -220,15 +232,13 @@ class _MotionGoal(_Goal):
     def follow(self, doing: Doing | None) -> None:
         """Follow what is being done, or was."""
         if doing is not None:
-            self._sent = True
             self._attach(doing)
         else:
-            self._later(0.0, lambda: self._end(StepEnd(
+            self._later(0.0, lambda: self._end(
                 '', ErrorCode.GOAL_UNKNOWN, f"server '{self._work.name}' does not know the goal",
-                unknown=True)))
+                unknown=True))
 
-    def cancel(self) -> None:
-        """Cancel the goal."""
+    def _cancel(self) -> None:
         if self._doing is not None:
             self._doing.cancel()
         elif not self._sent:
@@ -236,20 +246,18 @@ class _MotionGoal(_Goal):
 
     def give_up(self) -> None:
         """Stop waiting."""
-        self._end(StepEnd('', ErrorCode.STOP_UNCONFIRMED,
-                          f"server '{self._work.name}' has not answered", stopped=False,
-                          unknown=True))
+        self._end('', ErrorCode.STOP_UNCONFIRMED,
+                  f"server '{self._work.name}' has not answered", stopped=False, unknown=True)
 
     def _ended(self, said: str) -> None:
         assert self._doing is not None
         behaviour = self._doing.behaviour
         words = said + (behaviour.text and f': {behaviour.text}')
         if said == 'rejected':
-            self._end(StepEnd('', ErrorCode.GOAL_REJECTED,
-                              f"server '{self._work.name}' {words}"))
+            self._end('', ErrorCode.GOAL_REJECTED, f"server '{self._work.name}' {words}")
         else:
-            self._end(StepEnd(said, _CODES.get(said, ErrorCode.NONE), words,
-                              result=behaviour.values or None))
+            self._end(said, _CODES.get(said, ErrorCode.NONE), words,
+                      result=behaviour.values or None)
 
 
 class _CallGoal(_Goal):
@@ -267,7 +275,7 @@ class _CallGoal(_Goal):
         self._later(0.0, lambda: self._unanswered(
             ErrorCode.GOAL_UNKNOWN, 'it may have been called before the restart'))
 
-    def cancel(self) -> None:
+    def _cancel(self) -> None:
         """Wait for the response for a while."""
         if self._sent or self._doing is not None:
             self._later(self._sender.last_word, self.give_up)
@@ -279,8 +287,7 @@ class _CallGoal(_Goal):
         self._unanswered(ErrorCode.STOP_UNCONFIRMED, 'it has not answered')
 
     def _unanswered(self, code: ErrorCode, why: str) -> None:
-        self._end(StepEnd('', code, f"service '{self._work.name}': {why}", stopped=False,
-                          unknown=True))
+        self._end('', code, f"service '{self._work.name}': {why}", stopped=False, unknown=True)
 
     def _ended(self, said: str) -> None:
         assert self._doing is not None
@@ -293,13 +300,13 @@ class _CallGoal(_Goal):
                 self._sender.parameters)
         words = text or str(values.get('message', ''))
         if good:
-            self._end(StepEnd('succeeded', message='answered' + (words and f': {words}'),
-                              result=values or None, evidence=evidence))
+            self._end('succeeded', ErrorCode.NONE, 'answered' + (words and f': {words}'),
+                      result=values or None, evidence=evidence)
         else:
-            self._end(StepEnd(
+            self._end(
                 'aborted', ErrorCode.CALL_FAILED, f"service '{self._work.name}': "
                 f"{self._work.success or 'success'} is false" + (words and f': {words}'),
-                result=values or None, evidence=evidence))
+                result=values or None, evidence=evidence)
 
 
 class _Publication(_Goal):
@@ -318,7 +325,6 @@ class _Publication(_Goal):
             super().send(begin, missing=True)
             return
         if not work.rate:
-            self._sent = True
             self._attach(begin(0.0))
             return
         watch = self._sender.watch(work.until_condition(), self._judged)
@@ -333,11 +339,11 @@ class _Publication(_Goal):
         has_last = self._work.last is not None
         if has_last and doing is not None:
             doing.leave()
-        self._later(0.0, lambda: self._end(StepEnd(
+        self._later(0.0, lambda: self._end(
             '', ErrorCode.GOAL_UNKNOWN, f"topic '{self._work.name}': the publication was "
-            'interrupted', stopped=has_last or not self._work.rate, unknown=True)))
+            'interrupted', stopped=has_last or not self._work.rate, unknown=True))
 
-    def cancel(self) -> None:
+    def _cancel(self) -> None:
         """Publish no more."""
         if not self._sent:
             self._nothing_sent()
@@ -346,7 +352,7 @@ class _Publication(_Goal):
 
     def give_up(self) -> None:
         """Stop waiting."""
-        self._end(StepEnd('', ErrorCode.STOP_UNCONFIRMED, 'not acknowledged', stopped=False))
+        self._end('', ErrorCode.STOP_UNCONFIRMED, 'not acknowledged', stopped=False)
 
     def _nobody(self) -> str:
         return f"nobody subscribes to '{self._work.name}'"
@@ -376,7 +382,7 @@ class _Publication(_Goal):
             else:
                 self._doing.leave()
         stopped = said == 'succeeded' or not self._work.rate or self._work.last is not None
-        self._end(StepEnd(said, code, message, stopped, sent=self._sent, evidence=evidence))
+        self._end(said, code, message, stopped=stopped, sent=self._sent, evidence=evidence)
 
 
 def _judged(
@@ -405,19 +411,3 @@ def _namespace(data: Any) -> Any:
     if isinstance(data, dict):
         return SimpleNamespace(**{name: _namespace(value) for name, value in data.items()})
     return [_namespace(value) for value in data] if isinstance(data, list) else data
-
-
-def as_result(end: StepEnd, now: float) -> WorkResult:
-    """Return the end of a call or a publication that moves nothing; as nodes.action.work.goals."""
-    outcome, code = 'failed', end.code
-    if end.said == 'succeeded':
-        outcome = 'executed'
-    elif end.code in (ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED):
-        outcome, code = 'canceled', ErrorCode.NONE
-    elif end.unknown:
-        outcome = 'not_running'
-        if code is ErrorCode.GOAL_UNKNOWN:
-            code = ErrorCode.NONE
-    return WorkResult(outcome, now, end.message, error_code=code,
-                      error_msg='' if outcome == 'executed' else end.message,
-                      evidence=end.evidence, result=end.result)

@@ -30,6 +30,7 @@ class SteppedClock:
     """
 
     boot_id = 'stepped'
+    alive = True  #: False: the process whose clock it is was killed
 
     def __init__(self, time: float = 0.0) -> None:
         self.time = time

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle.ros.interfaces.message_fields import fill, LATER, limit_faults, resolve
+from action_lifecycle.ros.interfaces.message_fields import fill, limit_faults
 from action_lifecycle.ros.interfaces.types import action_class
+from action_lifecycle.work.goal_values import LATER, resolve
 import numpy as np
 import pytest
 

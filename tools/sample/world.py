@@ -18,7 +18,6 @@ from action_lifecycle.lifecycle.ports import (
 )
 from action_lifecycle.sim.cell import Cell
 from action_lifecycle.testing.stepped_clock import SteppedClock
-from action_lifecycle.testing.stepped_world import SteppedMotion
 from action_lifecycle.traces import Confirmed, TraceKey, TraceRecorder
 from action_lifecycle.traces.store import TraceStore
 from action_lifecycle.world import FactSet, WatchResult
@@ -73,7 +72,7 @@ class SampleWorld(CellWorld):
 
     def execute(
         self, request: MotionRequest, result: Callable[[WorkResult], None]
-    ) -> SteppedMotion:
+    ) -> Any:
         """Execute a motion, which begins the trace of its attempt."""
         key, traces = _key(request), self._traces
         traces.begin(key, [

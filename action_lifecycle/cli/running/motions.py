@@ -25,9 +25,10 @@ def motion_faults(
     """
     try:
         from ...ros.interfaces.control_names import control_fault
-        from ...ros.interfaces.message_fields import fill, LATER, limit_faults, resolve
+        from ...ros.interfaces.message_fields import fill, limit_faults
         from ...ros.interfaces.responses import ResponseCondition
         from ...ros.interfaces.types import sent_class, UnknownType
+        from ...work.goal_values import LATER, resolve
     except ImportError:
         return
 

@@ -27,11 +27,11 @@ from ...agents.sessions.host import SessionStatus
 from ...agents.sessions.hosting import NoSession, SessionOrder, Sessions, SessionView
 from ...documents.errors import LifecycleError, TransitionNotAllowed
 from ...journal.row import EntryRefused, JournalError
+from ...lifecycle.futures import settle
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import to_time
 from ...ros.conversions.session import dialogue_entry_to, message_text, session_to
 from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import settle
 
 ENDED_SHOWN = 20
 """Number of ended sessions that are still published."""

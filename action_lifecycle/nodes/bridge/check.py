@@ -20,11 +20,12 @@ from ...documents.suggestions import nearest
 from ...lifecycle.ports import MotionStep
 from ...ros.interfaces.control_names import own_nodes
 from ...ros.interfaces.graph import names_seen
-from ...ros.interfaces.message_fields import fill, GoalFault, LATER, limit_faults, resolve
+from ...ros.interfaces.message_fields import fill, GoalFault, limit_faults
 from ...ros.interfaces.responses import ResponseCondition
 from ...ros.interfaces.types import sent_class, UnknownType
 from ...work.bridge_work import BridgeWork, work_of_step
 from ...work.call import CallSpec
+from ...work.goal_values import LATER, resolve
 from ...work.publish import PublishSpec
 from ...world import Condition
 from ...world.condition import compile_condition, compile_over, condition_faults

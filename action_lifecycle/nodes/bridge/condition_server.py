@@ -20,6 +20,7 @@ from .traces import Traces
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...documents.stamps import to_seconds
+from ...lifecycle.futures import settle
 from ...lifecycle.ports import Condition
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.evidence import evidence_to
@@ -33,7 +34,7 @@ from ...ros.conversions.motion import (
 )
 from ...ros.interfaces.qos import event_qos
 from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import settle, sleep
+from ...ros.node.timers import sleep
 from ...world.condition import WatchResult
 from ...world.evidence import Evidence
 from ...world.unmet_conditions import confirmation

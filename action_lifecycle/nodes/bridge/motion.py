@@ -1,362 +1,73 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of one action: does its steps in order, guards them, confirms their stop."""
+"""What motions need of the bridge: ROS time, its facts, the safety topics, goals of ROS types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-import dataclasses
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
+import uuid
 
 from rclpy.task import Future
 
 from .check import beyond_limits
 from .facts import Facts
-from .motion_steps import MotionSteps
 from .safety_guard import SafetyGuard
-from ...documents.errors import DocumentError, LifecycleError
-from ...lifecycle.ports import Condition, MotionRequest, MotionStep, WorkResult
-from ...lifecycle.states import ErrorCode
-from ...ros.calls.goal_end import GoalEnd
-from ...ros.interfaces.message_fields import fill, LATER, resolve
+from .step_goals import step_goal
+from ...lifecycle.ports import MotionRequest, MotionStep
+from ...ros.interfaces.message_fields import fill
 from ...ros.interfaces.types import sent_class
 from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import settle, sleep, Timeout
+from ...ros.node.timers import Timeout
 from ...work.bridge_work import BridgeWork
-from ...work.call import CallSpec
-from ...work.publish import PublishSpec
-from ...world.condition import WatchOutcome, WatchResult
-from ...world.evidence import Evidence, TruthValue
-from ...world.safety.safety import Safety
-from ...world.unmet_conditions import unmet_text
-from ...world.watches import Watch
-
-POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
+from ...work.motion_host import StepGoal
+from ...world.safety.safety import SafetyStatus
 
 
-@dataclass(frozen=True)
-class _Stop:
-    code: ErrorCode
-    message: str
-    asked: float  #: ROS time in s
-    evidence: Sequence[Evidence] = ()
+class BridgeHost:
+    """The bridge as a `work.motion_host.MotionHost`."""
 
-
-class BridgeMotion:
-    """A running motion; `done` is a future of its WorkResult."""
-
-    def __init__(
-        self, node: ManagedNode, facts: Facts, guard: SafetyGuard, request: MotionRequest
-    ) -> None:
-        self.request = request
-        self.done: Any = Future()
-        self.noted: Callable[[Watch], None] | None = None  #: notes the verdicts of `maintain`
-        self.steps = MotionSteps(node, facts, request, lambda message: self.stop(
-            ErrorCode.MOTION_TIMEOUT, message))
+    def __init__(self, node: ManagedNode, facts: Facts, guard: SafetyGuard) -> None:
+        self.model = facts.model
+        self.topics = facts.names
+        self.now, self.steady = node.now, node.steady
+        self.watch_opened = facts.changed
+        self.trouble: Callable[[], SafetyStatus | None] = guard.trouble
         self._node = node
         self._facts = facts
         self._guard = guard
-        self._stop: _Stop | None = None
-        self._too_late: Any = Future()
-        self._known: Any = Future()
-        self._deadline: Timeout | None = None
-        self._unguarded: Timeout | None = None
-        self._result = WorkResult('failed', 0.0)
 
-    # -- called by the node
+    def later(
+        self, delay: float, callback: Callable[[], None], *, ros_time: bool = False
+    ) -> Timeout:
+        """Call back after `delay` s of steady (or ROS) time."""
+        return Timeout(self._node, delay, callback, ros_time=ros_time)
 
-    async def run(self) -> WorkResult:
-        """Execute the motion, or follow the one already sent (`resume`), to its end."""
-        maintain, resume = None, self.request.resume
-        try:
-            if resume:
-                self._guard_resumed()
-                fault = self.steps.follow()
-                if fault:
-                    self.stop(ErrorCode.INVALID_REQUEST, fault)
-            await self._until_known(self.request.maintain)
-            if self._stop is None and self.request.maintain:
-                maintain = self._facts.model.maintain(
-                    self.request.maintain, self._node.now(), self._violated,
-                    names=self.request.parameters, on_update=self.noted)
-                self._facts.changed()
-            if resume:
-                await self._follow()
-            else:
-                await self._run_steps()
-            if self._stop is not None or not self._result.stopped:
-                await self._confirm_stop()
-        except LifecycleError as error:
-            self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self.steps.sent)
-        except Exception as error:
-            self._fail(ErrorCode.INTERNAL, repr(error), stopped=not self.steps.sent)
-            raise
-        finally:
-            self.steps.cancel()
-            if maintain is not None:
-                maintain.cancel()
-            for timeout in (self._deadline, self._unguarded):
-                if timeout is not None:
-                    timeout.cancel()
-            self._result.ended = self._result.ended or self._node.now()
-            self.done.set_result(self._result)
-        return self._result
+    def future(self) -> Any:
+        """Return a future that the executor's tasks can await."""
+        return Future()
 
-    def stop(
-        self, code: ErrorCode, message: str | Callable[[], str],
-        evidence: Sequence[Evidence] = (),
-    ) -> None:
-        """
-        Stop the motion; only the first call has an effect.
+    def log(self, text: str) -> None:
+        """Log what a motion waits for."""
+        self._node.get_logger().info(text)
 
-        `message`: a function is called after the cancel has been sent.
-        """
-        if self._stop is not None or self.done.done():
-            return
-        self._stop = stop = _Stop(code, '', self._node.now(), evidence)
-        self.steps.cancel()
-        self._stop = dataclasses.replace(
-            stop, message=message if isinstance(message, str) else message())
-        self._deadline = Timeout(self._node, self.request.stop_timeout, self._stop_time_is_up)
-        settle(self._known)
+    def motion_begins(self) -> None:
+        """Take note that something moves from now on."""
+        self._guard.note_motion(True)
 
-    # -- the steps
-
-    async def _run_steps(self) -> None:
-        for index, step in enumerate(self.request.steps):
-            limit = self._node.steady() + step.server_timeout
-            goal = None
-            while goal is None or self._guard.trouble() is not None:
-                if not await self._until_ready(index, limit):
-                    return
-                if self.steps.progress.state:  # of the step before, or of another wait
-                    self.steps.show(index, 'waiting_for_server')
-                goal = await self._filled(step, self.steps.works[index])
-                if goal is None or self._stop is not None \
-                        or not await self._until_is_known(index):
-                    return
-            self._guard.note_motion(True)
-            if not self._record_end(await self.steps.run(index, goal)):
-                return
-        self._result.outcome = 'executed'
-
-    async def _until_ready(self, index: int, limit: float) -> bool:
-        """Wait for safety to be READY until `limit` (steady time, s); returns whether it is."""
-        node = self._node
-        while self._stop is None:
-            trouble = self._guard.trouble()
-            if trouble is None:
-                return True
-            if trouble.state is Safety.STOPPED or node.steady() >= limit:
-                self._fail(trouble.code, trouble.message)
-                return False
-            waits = f'waits for READY: {trouble.reason}'
-            if self.steps.progress.state != waits:
-                node.get_logger().info(f'motion {self.request.goal_id}: {waits}')
-                self.steps.show(index, waits)
-            await sleep(node, POLL_PERIOD)
-        return False
-
-    def _record_end(self, end: GoalEnd) -> bool:
-        """Record the end of a step; returns whether the next step may follow."""
-        result = self._result
-        if end.said or end.message:
-            result.controller_said = end.message
-        result.result = end.plain_result()
-        result.results = [*result.results, result.result]
-        result.evidence = end.evidence or result.evidence
-        result.ended = end.ended
-        result.stopped = end.stopped
-        if end.said == 'succeeded':
-            result.steps_done += 1
-            return True
-        if self._stop is None:
-            # If it is unknown whether it was carried out, only the sensors can show a stop.
-            self._fail(end.code, end.message, stopped=end.stopped or (
-                end.unknown and self.request.stopped is None))
-            if end.unknown:
-                result.outcome = 'not_running'
-        return False
-
-    async def _filled(self, step: MotionStep, work: BridgeWork) -> Any | None:
-        """Return the goal message with the current facts filled in; None if it can't be sent."""
-        node, model = self._node, self._facts.model
-        limit = node.steady() + max(step.server_timeout, POLL_PERIOD)
-        while True:
-            missing: list[str] = []
-
-            def value_of(text: str, path: str, missing: list[str] = missing) -> Any:
-                value, why = model.expression(text, node.now(), self.request.parameters)
-                if value is None:
-                    missing.append(f'{path}: {text}: {why}')
-                    return LATER
-                return value
-
-            try:
-                data = resolve(step.goal, value_of, work.data_field)
-            except DocumentError as error:
-                self._fail(ErrorCode.GOAL_INVALID, str(error))
-                return None
-            if not missing:
-                break
-            if self._stop is not None or node.steady() >= limit:
-                self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
-                return None
-            await sleep(node, POLL_PERIOD)
-        label = work.data_field
-        goal = sent_class(step.kind, step.type)()
+    def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
+        """Return the message, and the fields that do not fit the type or exceed the limits."""
+        goal, label = sent_class(step.kind, step.type)(), work.data_field
         faults = [*fill(goal, data, label)]
         if not faults:
-            faults.extend(beyond_limits(node, model.facts, step, goal, label))
-        if faults:
-            self._fail(ErrorCode.GOAL_INVALID, '; '.join(map(str, faults)))
-            return None
-        return goal
+            faults.extend(beyond_limits(self._node, self.model.facts, step, goal, label))
+        return goal, '; '.join(map(str, faults))
 
-    # -- following after a restart
-
-    def _guard_resumed(self) -> None:
-        """
-        Stop a resumed motion if safety is STOPPED, or does not become READY in time.
-
-        A bridge that has just started has not received its safety topics yet.
-        """
-        def stop_unless_ready() -> None:
-            trouble = self._guard.trouble()
-            if trouble is not None:
-                self.stop(trouble.code, trouble.message)
-
-        self._guard.note_motion(True)
-        trouble = self._guard.trouble()
-        if trouble is not None and trouble.state is Safety.STOPPED:
-            self.stop(trouble.code, trouble.message)
-        elif trouble is not None:
-            patience = max(step.server_timeout for step in self.request.steps)
-            self._unguarded = Timeout(self._node, patience, stop_unless_ready)
-
-    async def _follow(self) -> None:
-        """
-        Await the end of the last step that was begun.
-
-        A step is begun only when the one before it has succeeded. If it is not known whether a
-        step moves, since its server is not there or went away, it may have been begun, unless one
-        before it has not succeeded. Nobody knows calls and publications of an earlier process: the
-        sensors are asked.
-        """
-        result, sensors = self._result, self.request.stopped is not None
-        all_ended, unknown = True, None
-        for index, work in reversed(list(enumerate(self.steps.works))):
-            end = await self.steps.end_of(index)
-            if end.said:
-                result.results = [None] * index
-                result.steps_done = index
-                if not self._record_end(end):
-                    # Who has canceled it may not have seen that it stopped.
-                    result.stopped &= not (sensors and end.said == 'canceled')
-                    return
-                break
-            result.controller_said = end.message
-            if not work.has_id:
-                all_ended &= not sensors and (end.stopped or isinstance(work, CallSpec))
-            elif end.code is not ErrorCode.GOAL_UNKNOWN:
-                all_ended, unknown = False, unknown or end
-        result.outcome = 'executed' if result.steps_done == len(self.steps.works) \
-            else 'not_running'
-        result.stopped = all_ended
-        if unknown is not None and unknown.code is not ErrorCode.SERVER_MISSING:
-            self._fail(unknown.code, unknown.message, stopped=False)
-        elif unknown is not None:
-            result.error_msg = unknown.message
-
-    # -- conditions
-
-    async def _until_known(self, conditions: Sequence[Condition]) -> WatchResult | None:
-        """Wait until conditions are known, at most their time limit; None: stopped, or none."""
-        if not conditions or self._stop is not None:
-            return None
-        self._known = known = Future()
-        watch = self._facts.model.until_known(
-            conditions, self._node.now(), lambda result: settle(known, result),
-            names=self.request.parameters)
-        self._facts.changed()
-        result: WatchResult | None = await known
-        watch.cancel()
-        return result
-
-    async def _until_is_known(self, index: int) -> bool:
-        """Wait until the condition that ends a publication is known; nothing is sent before."""
-        work = self.steps.works[index]
-        if not (isinstance(work, PublishSpec) and work.until):
-            return True
-        judged = await self._until_known([dataclasses.replace(
-            work.until_condition(), hold=0.0, within=work.server_timeout)])
-        if judged is None:
-            return False
-        if any(entry.verdict is TruthValue.UNKNOWN for entry in judged.evidence):
-            self._fail(ErrorCode.UNTIL_TIMEOUT, 'nothing was sent: '
-                       + unmet_text(judged.evidence, self._facts.names))
-            return False
-        return True
-
-    def _violated(self, result: WatchResult) -> None:
-        def message() -> str:
-            return 'not maintained: ' + unmet_text(
-                [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE],
-                self._facts.names)
-
-        self.stop(ErrorCode.MAINTAIN_VIOLATED, message, result.evidence)
-
-    # -- stopping
-
-    def _stop_time_is_up(self) -> None:
-        settle(self._too_late)
-        self.steps.give_up()
-
-    async def _confirm_stop(self) -> None:
-        """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
-        stop = self._stop
-        result = self._result
-        if stop is not None:
-            result.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
-            result.error_code, result.error_msg = stop.code, stop.message
-            result.evidence = [entry.as_dict() for entry in stop.evidence]
-        if not self.steps.sent:
-            result.stopped = True
-            return
-        if self.request.stopped is not None and not self._too_late.done():
-            if self._deadline is None:
-                self._deadline = Timeout(
-                    self._node, self.request.stop_timeout, self._stop_time_is_up)
-            result.stopped, why = await self._sensors_confirm_stop(
-                self.request.stopped, self._node.now() if stop is None else stop.asked)
-        else:
-            why = 'the server gave no word'
-        if not result.stopped:
-            result.error_msg += f'; not seen to stop within {self.request.stop_timeout:g} s: {why}'
-            if stop is not None:
-                result.error_code = ErrorCode.STOP_UNCONFIRMED
-
-    async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
-        model, node = self._facts.model, self._node
-        judged: Any = Future()
-        patient = Condition('stopped', condition.expression, condition.hold,
-                            condition.hold + 3600.0, condition.max_age)
-        watch = model.confirm([patient], node.now(), lambda result: settle(judged, result),
-                              after=after, names=self.request.parameters)
-        self._facts.changed()
-        self._too_late.add_done_callback(lambda future: settle(judged))
-        result = await judged
-        watch.cancel()
-        if result is None:
-            return False, unmet_text(watch.evidence(node.now()), self._facts.names)
-        return result.outcome is WatchOutcome.CONFIRMED, unmet_text(
-            result.evidence, self._facts.names)
-
-    # -- helpers
-
-    def _fail(self, code: ErrorCode, message: str, *, stopped: bool = True) -> None:
-        result = self._result
-        result.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
-        result.error_code, result.error_msg, result.stopped = code, message, stopped
+    def step_goal(
+        self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
+        on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
+    ) -> StepGoal:
+        """Send the goal of a step; None: follow that of an earlier process."""
+        return step_goal(
+            self._node, self._facts, request, goal_id, work, goal, on_state, on_feedback)

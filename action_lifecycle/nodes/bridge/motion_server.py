@@ -15,8 +15,7 @@ from action_lifecycle_msgs.action import ExecuteMotion
 from .black_box import BlackBox
 from .check import full_name
 from .facts import Facts
-from .motion import BridgeMotion
-from .motion_steps import MotionProgress
+from .motion import BridgeHost
 from .safety_guard import SafetyGuard
 from .step_goals import name_fault_of
 from .traces import Traces
@@ -26,10 +25,12 @@ from ...lifecycle.ports import MotionRequest, WorkResult
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import from_uuid, to_json
 from ...ros.conversions.motion import motion_request_from, motion_result_to
-from ...ros.interfaces.message_fields import LATER, resolve
 from ...ros.node.diagnostics import Health, OK
 from ...ros.node.lifecycle_node import ManagedNode
 from ...work.bridge_work import work_of_step
+from ...work.goal_values import LATER, resolve
+from ...work.guarded_motion import GuardedMotion
+from ...work.motion_steps import MotionProgress
 from ...work.publish import PublishSpec
 from ...world.condition import compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
@@ -49,17 +50,17 @@ class MotionServer:
         self._node = node
         self._box = box
         self._facts = facts
-        self._guard = guard
+        self._host = BridgeHost(node, facts, guard)
         self._traces = traces
-        self._motions: OrderedDict[str, BridgeMotion] = OrderedDict()
-        self._handles: dict[bytes, BridgeMotion] = {}
+        self._motions: OrderedDict[str, GuardedMotion] = OrderedDict()
+        self._handles: dict[bytes, GuardedMotion] = {}
         node.add_action_server(
             ExecuteMotion, '~/execute_motion', self._execute, accept=lambda goal: node.timed(),
             cancel=self._cancel)
 
     # -- called by the node
 
-    def running(self) -> list[BridgeMotion]:
+    def running(self) -> list[GuardedMotion]:
         """Return the motions that have not ended."""
         return [motion for motion in self._motions.values() if not motion.done.done()]
 
@@ -107,7 +108,7 @@ class MotionServer:
     async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> WorkResult:
         request, facts = checked_request(goal), self._facts.model.facts
         self._check_names(request)
-        motion = BridgeMotion(self._node, self._facts, self._guard, request)
+        motion = GuardedMotion(self._host, request)
         try:
             check_conditions(request, facts)
             topics = self._topics(request)
@@ -132,7 +133,7 @@ class MotionServer:
             release()
             feedback.close()
 
-    async def _join(self, handle: Any, motion: BridgeMotion) -> WorkResult:
+    async def _join(self, handle: Any, motion: GuardedMotion) -> WorkResult:
         """Let another goal follow a motion that runs or has ended."""
         feedback = self._attach(handle, motion)
         try:
@@ -143,7 +144,7 @@ class MotionServer:
         result: WorkResult = motion.done.result()
         return result
 
-    def _attach(self, handle: Any, motion: BridgeMotion) -> GoalFeedback:
+    def _attach(self, handle: Any, motion: GuardedMotion) -> GoalFeedback:
         """Connect a goal to a motion: progress becomes feedback, a cancel stops the motion."""
         self._handles[bytes(handle.goal_id.uuid)] = motion
         if handle.is_cancel_requested:

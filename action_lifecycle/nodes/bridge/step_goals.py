@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 import math
-from typing import Any, Protocol
+from typing import Any
 import uuid
-
-from rclpy.task import Future
 
 from .facts import Facts
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import Condition, Confirmation, Handle, MotionRequest
-from ...lifecycle.states import ErrorCode
 from ...ros.calls.call_goal import CallGoal
-from ...ros.calls.goal_end import GoalEnd
 from ...ros.calls.motion_client import MotionClient, MotionGoal
 from ...ros.calls.publish_goal import PublishGoal
 from ...ros.interfaces.control_names import control_fault
@@ -26,38 +22,10 @@ from ...ros.interfaces.types import message_class
 from ...ros.node.lifecycle_node import ManagedNode
 from ...work.bridge_work import BridgeWork
 from ...work.call import CallSpec
+from ...work.motion_host import PATIENCE, StepGoal
 from ...work.publish import PublishSpec
 from ...world.facts.facts import FactSet
 from ...world.unmet_conditions import confirmation
-
-PATIENCE = 0.5
-"""Part of `stop_timeout` for which a canceled call waits for its response, before the sensors."""
-
-
-class StepGoal(Protocol):
-    """A goal, a call or a publication of one step; `done` is a future of its `GoalEnd`."""
-
-    done: Any
-
-    def cancel(self) -> None:
-        """Cancel it; `done` is still set."""
-
-    def give_up(self) -> None:
-        """Stop waiting for its end."""
-
-
-class RefusedGoal:
-    """A step that can't be followed: nobody knows whether it moves."""
-
-    def __init__(self, node: ManagedNode, message: str) -> None:
-        self.done: Any = Future()
-        self.done.set_result(GoalEnd('', ErrorCode.INVALID_REQUEST, message, False, node.now()))
-
-    def cancel(self) -> None:
-        """Do nothing: it can't be reached."""
-
-    def give_up(self) -> None:
-        """Do nothing: nobody waits for it."""
 
 
 def step_goal(

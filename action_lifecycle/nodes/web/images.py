@@ -13,10 +13,11 @@ from rclpy.task import Future
 
 from .pictures import picture
 from ...documents.errors import LifecycleError
+from ...lifecycle.futures import settle
 from ...ros.calls.threads import in_executor
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.subscriptions import Subscriptions, TopicNeed, TopicReader
-from ...ros.node.timers import settle, Timeout
+from ...ros.node.timers import Timeout
 from ...world.facts.facts_file import QosSpec
 
 KINDS = ('sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image')

@@ -28,7 +28,8 @@ from .slot_queue import Line
 from ..interfaces.qos import event_qos
 from ..node.goal_server import GoalServer, server_beside
 from ..node.guarded_node import GuardedNode
-from ..node.timers import settle, Timeout
+from ..node.timers import Timeout
+from ...lifecycle.futures import settle
 
 FRESH = 0.05  #: s after which a missing server is looked for again
 THERE = 0.2  #: s for which a server that was there counts as there

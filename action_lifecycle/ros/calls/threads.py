@@ -16,8 +16,8 @@ from rclpy.task import Future
 from .goal_call import GoalCall
 from .service_call import RetryPolicy, ServiceCall
 from ..node.lifecycle_node import ManagedNode
-from ..node.timers import settle
 from ...documents.errors import LifecycleError
+from ...lifecycle.futures import settle
 
 
 def from_thread(node: ManagedNode, future: ThreadFuture[Any]) -> Future:

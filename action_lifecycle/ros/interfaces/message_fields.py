@@ -10,7 +10,7 @@ goal is sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import math
 import re
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from rosidl_parser.definition import (
 
 from .types import class_of, fields_of
 from ...documents.suggestions import nearest
-from ...world.evidence import plain_value
+from ...work.goal_values import LATER
 from ...world.facts.selectors import compile_path
 
 
@@ -42,7 +42,6 @@ class GoalFault(NamedTuple):
         return f'{self.path}: {self.message}'
 
 
-LATER: Any = object()  #: placeholder for a value that is known only when the goal is sent
 RANGES = {
     f'{sign}int{bits}': ((0, 2 ** bits - 1) if sign else (-2 ** (bits - 1), 2 ** (bits - 1) - 1))
     for sign in ('', 'u') for bits in (8, 16, 32, 64)}
@@ -50,26 +49,6 @@ RANGES.update(octet=(0, 255), char=(0, 255))
 FLOATS = ('float', 'double', 'long double')
 _SURROGATE = re.compile('[\ud800-\udfff]')
 _FLOAT_MAX = 3.4028234663852886e38
-
-
-def resolve(
-    data: Any, value_of: Callable[[str, str], Any], path: str = 'goal'
-) -> Any:
-    """
-    Return the data with every `{"fact": …}` and `{"expr": …}` replaced.
-
-    `value_of(expression, path)` returns the value, or LATER.
-    """
-    if isinstance(data, dict):
-        if len(data) == 1:
-            (key, text), = data.items()
-            if key in ('fact', 'expr') and isinstance(text, str):
-                value = value_of(text, path)
-                return value if value is LATER else plain_value(value)
-        return {key: resolve(item, value_of, f'{path}.{key}') for key, item in data.items()}
-    if isinstance(data, list):
-        return [resolve(item, value_of, f'{path}.{index}') for index, item in enumerate(data)]
-    return data
 
 
 def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:

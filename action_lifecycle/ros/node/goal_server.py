@@ -31,8 +31,9 @@ from unique_identifier_msgs.msg import UUID
 
 from .guarded_node import GuardedNode
 from .rclpy_internals import drop_late_responses
-from .timers import settle, Throttle
+from .timers import Throttle
 from ..interfaces.qos import event_qos
+from ...lifecycle.futures import settle
 
 RESULT_TIMEOUT = 30.0  #: time (s) for which the result of an ended goal is kept
 STATUS_PERIOD = 0.2  #: minimum period (s) of messages on the status topic

@@ -22,6 +22,7 @@ from rclpy.duration import Duration
 from rclpy.task import Future
 
 from .guarded_node import GuardedNode
+from ...lifecycle.futures import settle
 
 LONGEST = 3600.0  #: maximum period (s) of the timer
 POLL_PERIOD = 1.0  #: polling period (s) for steps of the wall clock
@@ -167,12 +168,6 @@ def sleep(node: GuardedNode, delay: float) -> Future:
     future = Future()
     Timeout(node, delay, lambda: settle(future))
     return future
-
-
-def settle(future: Any, result: Any = None) -> None:
-    """Set the result of a future, unless it is done."""
-    if not future.done():
-        future.set_result(result)
 
 
 class Throttle:

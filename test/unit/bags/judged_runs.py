@@ -153,7 +153,7 @@ class GripperMotion(Motion):
         self.key = TraceKey(request.flow_id, request.action_id, request.attempt)
 
     def begin(self) -> None:
-        """Begin as nodes/bridge/motion.py does."""
+        """Begin as work/guarded_motion.py does."""
         robot, model, request, now = self.robot, self.robot.model, self.request, self.clock.time
         robot.traces.begin(self.key, [*request.maintain, *request.confirm],
                            request.parameters, now)

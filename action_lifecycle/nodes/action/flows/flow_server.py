@@ -28,11 +28,12 @@ from ....flow.orchestrator import Orchestrator
 from ....flow.planning.planning import Planned, Planner, PlanOrder
 from ....flow.recipes.recipe_file import recipe_path
 from ....flow.run.flow_run import FlowRun
+from ....lifecycle.futures import settle
 from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
 from ....ros.conversions.status import flow_to
 from ....ros.node.lifecycle_node import ManagedNode
-from ....ros.node.timers import settle, sleep, Throttle
+from ....ros.node.timers import sleep, Throttle
 
 CHECK_PERIOD = 0.1
 """Polling period (s) of a goal that follows a flow which is still checked."""

@@ -14,9 +14,10 @@ from ....documents.suggestions import nearest
 from ....documents.templates.template import names_read, render, TemplateError
 from ....lifecycle.verifier_kinds import ServiceVerify
 from ....lifecycle.verifiers import Verdict, VerifyRequest
-from ....ros.interfaces.message_fields import fill, LATER
+from ....ros.interfaces.message_fields import fill
 from ....ros.interfaces.names import name_fault
 from ....ros.interfaces.types import fields_of, service_class, UnknownType
+from ....work.goal_values import LATER
 
 VERIFY = 'action_lifecycle_msgs/srv/Verify'
 DEFAULT = 'success'

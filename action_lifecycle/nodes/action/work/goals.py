@@ -13,8 +13,7 @@ from typing import Any
 from ....documents.errors import DocumentError, LifecycleError
 from ....documents.json_text import json_or_text
 from ....lifecycle.ports import Condition, Confirmation, ConfirmRequest, Handle, World
-from ....lifecycle.states import ErrorCode
-from ....lifecycle.work import Ended, WorkRequest, WorkResult
+from ....lifecycle.work import Ended, WorkRequest
 from ....ros.calls.call_goal import CallGoal
 from ....ros.calls.goal_end import GoalEnd
 from ....ros.calls.publish_goal import PublishGoal
@@ -73,7 +72,8 @@ class _Open:
         self._last = end
         ended, self._ended = self._ended, None
         if ended is not None:
-            ended(_result(end))
+            ended(end.work_result(
+                None if end.result is None else json_or_text(to_json(end.result))))
 
 
 class GoalWorker:
@@ -187,20 +187,3 @@ def _last(spec: PublishSpec) -> Any:
     """Return the message of `finally`, None if there is none."""
     return None if spec.last is None else _filled(
         message_class(spec.type)(), spec.last, 'finally')
-
-
-def _result(end: GoalEnd) -> WorkResult:
-    """Return the end of a goal for the lifecycle; nothing has moved."""
-    outcome, code = 'failed', end.code
-    if end.said == 'succeeded':
-        outcome = 'executed'
-    elif end.code in (ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED):
-        outcome, code = 'canceled', ErrorCode.NONE
-    elif end.unknown:
-        outcome = 'not_running'
-        if code is ErrorCode.GOAL_UNKNOWN:
-            code = ErrorCode.NONE
-    return WorkResult(
-        outcome, end.ended, end.message, error_code=code,
-        error_msg='' if outcome == 'executed' else end.message, evidence=end.evidence,
-        result=None if end.result is None else json_or_text(to_json(end.result)))

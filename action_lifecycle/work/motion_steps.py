@@ -15,14 +15,11 @@ import functools
 from typing import Any
 import uuid
 
-from .facts import Facts
-from .step_goals import RefusedGoal, step_goal, StepGoal
-from ...documents.errors import LifecycleError
-from ...lifecycle.ports import MotionRequest
-from ...ros.calls.goal_end import GoalEnd
-from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import Timeout
-from ...work.bridge_work import work_of_step
+from .bridge_work import work_of_step
+from .motion_host import MotionHost, StepEnd, StepGoal
+from ..documents.errors import LifecycleError
+from ..lifecycle.ports import Handle, MotionRequest
+from ..lifecycle.states import ErrorCode
 
 
 @dataclass
@@ -42,25 +39,23 @@ class MotionSteps:
     """
 
     def __init__(
-        self, node: ManagedNode, facts: Facts, request: MotionRequest,
-        timed_out: Callable[[str], None],
+        self, host: MotionHost, request: MotionRequest, timed_out: Callable[[str], None],
     ) -> None:
         self.works = list(map(work_of_step, request.steps))
         self.progress = MotionProgress()
         self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
         self.sent = False  #: whether a goal may have been sent
-        self._node = node
-        self._facts = facts
+        self._host = host
         self._request = request
         self._timed_out = timed_out
         self._goal_id = uuid.UUID(request.goal_id)
         self._open: dict[int, StepGoal] = {}
         self._states: dict[int, str] = {}
         self._awaited = -1
-        self._limit: Timeout | None = None
+        self._limit: Handle | None = None
         self._canceled = False
 
-    async def run(self, index: int, goal: Any) -> GoalEnd:
+    async def run(self, index: int, goal: Any) -> StepEnd:
         """Send the goal of a step and await its end."""
         self._awaited = index
         self._start(index, goal)
@@ -78,17 +73,17 @@ class MotionSteps:
                 self._start(index, None)
             except LifecycleError as error:  # another step may be the one that moves
                 faults.append(str(error))
-                self._open[index] = RefusedGoal(self._node, str(error))
+                self._open[index] = _Refused(self._host, str(error))
         for index, goal in self._open.items():
             goal.done.add_done_callback(functools.partial(self._rule_out_later, index))
         return faults[0] if faults else ''
 
-    async def end_of(self, index: int) -> GoalEnd:
+    async def end_of(self, index: int) -> StepEnd:
         """Await the end of a step that was started; only now its time limit counts."""
         self._awaited = index
         if index in self._states:
             self._show()
-        end: GoalEnd = await self._open[index].done
+        end: StepEnd = await self._open[index].done
         del self._open[index]
         if self._limit is not None:
             self._limit.cancel()
@@ -116,9 +111,9 @@ class MotionSteps:
 
     def _start(self, index: int, goal: Any | None) -> None:
         """Send the goal of a step; None: follow the one that an earlier process may have sent."""
-        doing = self._open[index] = step_goal(
-            self._node, self._facts, self._request, uuid.uuid5(self._goal_id, str(index)),
-            self.works[index], goal, lambda state: self._entered(index, state, goal),
+        doing = self._open[index] = self._host.step_goal(
+            self._request, uuid.uuid5(self._goal_id, str(index)), self.works[index], goal,
+            lambda state: self._entered(index, state, goal),
             lambda feedback: self._told(index, feedback))
         if self._canceled:
             doing.cancel()
@@ -149,6 +144,21 @@ class MotionSteps:
         step, state = self._request.steps[index], self._states.get(index, '')
         if self._limit is None and step.timeout > 0 and self.works[index].has_id \
                 and state in ('sent', 'executing'):
-            self._limit = Timeout(self._node, step.timeout, lambda: self._timed_out(
+            self._limit = self._host.later(step.timeout, lambda: self._timed_out(
                 f"server '{step.server}' gave no result within {step.timeout:g} s"), ros_time=True)
         self.show(index, state, feedback)
+
+
+class _Refused:
+    """A step that can't be followed: nobody knows whether it moves."""
+
+    def __init__(self, host: MotionHost, message: str) -> None:
+        self.done: Any = host.future()
+        self.done.set_result(
+            StepEnd('', ErrorCode.INVALID_REQUEST, message, False, host.now()))
+
+    def cancel(self) -> None:
+        """Do nothing: it can't be reached."""
+
+    def give_up(self) -> None:
+        """Do nothing: nobody waits for it."""
