@@ -41,8 +41,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='Configure and activate the nodes at start.'),
         DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
                               description='Restart a node after it has ended.'),
-        DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
-                              description='Run all three nodes in one process.'),
+        DeclareLaunchArgument('compose', default_value='true', choices=['true', 'false'],
+                              description='Run all three nodes in one process; false: in three.'),
         DeclareLaunchArgument('log_level', default_value='info', description='Log level.'),
         OpaqueFunction(function=_gazebo),
         IncludeLaunchDescription(

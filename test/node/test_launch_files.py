@@ -60,9 +60,9 @@ def test_the_page_has_a_row_for_each_argument_of_the_bringup() -> None:
 
 
 def test_bringup_makes_three_processes_or_one() -> None:
-    assert [node.node_executable for node in processes()] == [
+    assert [node.node_executable for node in processes(compose='false')] == [
         'world_model_bridge', 'ledger', 'action_lifecycle_node']
-    assert [node.node_executable for node in processes(compose='true')] == ['composed']
+    assert [node.node_executable for node in processes()] == ['composed']
     assert all(isinstance(node, Node) for node in processes())
 
 
@@ -102,7 +102,7 @@ def test_the_bridge_keeps_a_stop_beside_the_journal(
 
 def test_a_flow_is_run_when_one_is_named() -> None:
     assert isinstance(processes(flow='pick_and_place')[-1], ExecuteProcess)
-    assert len(processes(flow='pick_and_place')) == 4
+    assert len(processes(flow='pick_and_place')) == 2
 
 
 @pytest.mark.parametrize('end', ['xml', 'yaml'])
