@@ -9,8 +9,8 @@ Tests of flows without a robot: scripted sensors, servers and people on a clock 
 
 from .cases import CaseResult, Cases
 from .script import Behaviour, Event, Ramp, RobotScript
+from .scripted_doing import SentGoal
 from .scripted_robot import ActionReport, RunReport, ScriptedRobot
-from .scripted_servers import SentGoal
 from .stepped_clock import SteppedClock
 
 __all__ = [

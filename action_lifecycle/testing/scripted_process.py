@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from .scripted_doing import Doing
 from .scripted_facts import scripted_facts
-from .scripted_servers import Doing, ScriptedServers
+from .scripted_servers import ScriptedServers
 from .stepped_clock import Later, SteppedClock
 from .stepped_world import Sender, SteppedWorld
 from ..dialogue import OperatorDesk

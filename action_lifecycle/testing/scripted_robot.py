@@ -18,9 +18,10 @@ import tempfile
 from typing import Any
 
 from .script import Behaviour, Event, RobotScript
+from .scripted_doing import SentGoal
 from .scripted_facts import Signals
 from .scripted_process import Process
-from .scripted_servers import ScriptedServers, SentGoal
+from .scripted_servers import ScriptedServers
 from .stepped_clock import Later, SteppedClock
 from ..documents.errors import LifecycleError
 from ..flow import Flow, FlowRun

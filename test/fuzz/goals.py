@@ -19,8 +19,10 @@ class Goals(Case):
     def prepare(self) -> None:
         from action_lifecycle.ros.interfaces import limits, types
         from action_lifecycle.ros.interfaces import message_fields as goals
+        from action_lifecycle.work import goal_values
         from rclpy.serialization import serialize_message
         self.goals, self.limits, self.serialize = goals, limits, serialize_message
+        self.resolve, self.later = goal_values.resolve, goal_values.LATER
         wanted = ('control_msgs/', 'nav2_msgs/', 'test_msgs/', 'tf2_msgs/', 'example_interfaces/')
         self.kinds = [types.action_class(name).Goal for name in types.installed_types('action')
                       if name.startswith((*wanted, 'simulation_'))]
@@ -48,7 +50,7 @@ class Goals(Case):
             return [self._with_gaps(rng, item, values) for item in data]
         if rng.random() < 0.3:
             made = value_of(rng, rng.choice(('number', 'vector', 'any')))
-            values.append(self.goals.LATER if made is None else made)
+            values.append(self.later if made is None else made)
             return {rng.choice(('fact', 'expr')): str(len(values) - 1)}
         return data
 
@@ -57,9 +59,9 @@ class Goals(Case):
 
         def value_at(text: str, path: str) -> Any:
             return values[int(text)] if text.isdecimal() and int(text) < len(values) \
-                else self.goals.LATER
+                else self.later
 
-        filled = self.goals.resolve(data, value_at)
+        filled = self.resolve(data, value_at)
         message = cls()
         faults = list(self.goals.fill(message, filled))
         for fault in faults:

@@ -40,6 +40,7 @@ def run(text: str, facts: dict[str, Any] = STILL, *, events: Any = (), answers: 
     flow = parse_flow(text, 'flow.yaml')
     return robot.run(flow, events=events, answers=answers, within=within), robot
 
+
 CALL = """\
 flow: hold
 actions:
