@@ -98,6 +98,10 @@ class Registry(Mapping[str, T]):
             raise LifecycleError(self.unknown(name))
         return thing
 
+    def name_of(self, thing: T) -> str | None:
+        """Return the name under which an object is registered, None if it is not."""
+        return next((name for name in self.names() if self.load(name) is thing), None)
+
     def names(self) -> list[str]:
         """Return all names, also those of entry points that are not loaded."""
         return sorted({*self, *(entry.name for entry in _entry_points(self._group))})

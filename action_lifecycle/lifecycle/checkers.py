@@ -21,6 +21,7 @@ Checker = Callable[[VerifyRequest], Verdict]
 _CHECKERS: Registry[Checker] = Registry('action_lifecycle.checkers', 'there is no checker')
 register_checker = _CHECKERS.register
 find_checker = _CHECKERS.find
+name_of_checker = _CHECKERS.name_of
 
 
 def check(name: str, request: VerifyRequest) -> Verdict:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rclpy.task import Future
 
+from .followed_flow import FollowedFlow
 from .goal_call import GoalCall
 from .service_call import RetryPolicy, ServiceCall
 from ..node.lifecycle_node import ManagedNode
@@ -73,17 +74,25 @@ async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
 
 
 def start_call(
-    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall]
+    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall | FollowedFlow]
 ) -> tuple[Callable[[], None], asyncio.Future[Any]]:
     """Start a call from an asyncio loop; returns a function that cancels it, and its future."""
-    calls: list[GoalCall | ServiceCall] = []
+    calls: list[GoalCall | ServiceCall | FollowedFlow] = []
+    canceled: list[bool] = []
 
     def start() -> Any:
         calls.append(make())
+        if canceled:
+            calls[0].cancel()
         return calls[0].done
 
+    def cancel_started() -> None:
+        canceled.append(True)
+        for call in calls:
+            call.cancel()
+
     def cancel() -> None:
-        node.call_soon(lambda: [call.cancel() for call in calls])
+        node.call_soon(cancel_started)
     return cancel, asyncio.ensure_future(in_executor(node, start))
 
 

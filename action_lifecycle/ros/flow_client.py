@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs flows from any node of rclpy: from a file, as text, or written in Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+import dataclasses
+import json
+import threading
+from typing import Any
+import uuid
+
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.srv import ListActions
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+
+from .calls.followed_flow import FlowEnd, FollowedFlow
+from .calls.goal_client import GoalClient
+from .calls.threads import pass_on
+from .node.call_host import host_of
+from ..documents.errors import LifecycleError
+from ..flow.authoring import Flow
+from ..flow.files.flow import Flow as LoadedFlow
+
+STARTED = 2.0
+"""Time (s) after which an executor that has not begun a task is taken to be blocked."""
+
+
+class FlowRun:
+    """
+    A flow that was started.
+
+    `await run` in a coroutine of rclpy, or `await run.in_asyncio()`, gives its `FlowEnd`. `done`
+    is a future of it; it raises LifecycleError if there is no end to be had.
+    """
+
+    def __init__(self, flow_id: str) -> None:
+        self.flow_id = flow_id
+        self.done: Any = Future()
+        self.status: Any = None  #: the last FlowStatus; None before the first
+        self._followed: FollowedFlow | None = None
+        self._host: Any = None
+        self._started = threading.Event()
+        self._canceled = False
+
+    def cancel(self) -> None:
+        """Cancel the flow; it ends when everything has stopped. From any thread."""
+        self._canceled = True
+        self._host.call_soon(lambda: self._followed and self._followed.cancel())
+
+    def in_asyncio(self) -> asyncio.Future[FlowEnd]:
+        """Return the end as a future of the running asyncio loop; a thread spins the node."""
+        return pass_on(self.done, asyncio.get_running_loop().create_future())
+
+    def __await__(self) -> Generator[Any, Any, FlowEnd]:
+        return (yield from self.done.__await__())
+
+
+class FlowClient:
+    """
+    A client of the action node.
+
+    `node`: any node of rclpy, with any executor. `action_node`: the name of the action node, with
+    its namespace if that is another one than the node's. A flow that is started is not started a
+    second time and not lost if the action node is restarted; see `FollowedFlow`.
+    """
+
+    def __init__(self, node: Node, action_node: str = 'action_lifecycle') -> None:
+        self._node = node
+        self._host = host_of(node)
+        self._client = GoalClient(
+            self._host, ExecuteFlow, f'{action_node}/execute_flow', local=False)
+        self._actions = node.create_client(ListActions, f'{action_node}/list_actions')
+
+    def start(
+        self, flow: Flow | LoadedFlow | str, parameters: dict[str, Any] | None = None, *,
+        flow_id: str = '', priority: int = 0, requester: str = '', lease: str = '',
+        on_status: Callable[[Any], None] = lambda status: None,
+        on_away: Callable[[bool], None] = lambda away: None,
+    ) -> FlowRun:
+        """
+        Start a flow; returns at once.
+
+        `flow`: a `Flow`, a checked flow, YAML text, or the name of a file of the action node. A
+        `Flow` is checked here first; raises `DocumentError` with the lines of the Python file.
+        `flow_id`: by default a new one; the id of a flow that is known already is followed.
+        `on_status` gets each FlowStatus; `on_away`: whether the action node has gone with the
+        flow. Both are called in the executor's thread.
+        """
+        given = dict(parameters or {})
+        run = FlowRun(flow_id or f'py_{uuid.uuid4().hex[:12]}')
+        run._host = self._host
+        goal = ExecuteFlow.Goal(
+            flow_id=run.flow_id, priority=priority, lease=lease,
+            requester=requester or self._node.get_fully_qualified_name(),
+            parameters_json=json.dumps(given) if given else '')
+        in_python = str
+        if isinstance(flow, Flow):
+            flow.load(**given)
+            goal.flow, goal.kind, goal.source = flow.to_yaml(), 'yaml', f'{flow.name}.yaml'
+            in_python = _lines(flow, goal.source)
+        elif isinstance(flow, LoadedFlow):
+            goal.flow, goal.kind, goal.source = flow.text, 'yaml', flow.document.name
+        else:
+            goal.flow = flow
+
+        def told(status: Any) -> None:
+            run.status = status
+            on_status(status)
+
+        def begin() -> None:
+            run._started.set()
+            run._followed = FollowedFlow(
+                self._host, self._client, self._actions, goal, on_status=told, on_away=on_away)
+            run._followed.done.add_done_callback(ended)
+            if run._canceled:
+                run._followed.cancel()
+
+        def ended(done: Any) -> None:
+            if done.exception() is not None:
+                run.done.set_exception(done.exception())
+            else:
+                end = done.result()
+                run.done.set_result(dataclasses.replace(end, error_msg=in_python(end.error_msg)))
+
+        self._host.call_soon(begin)
+        return run
+
+    def run(
+        self, flow: Flow | LoadedFlow | str, parameters: dict[str, Any] | None = None, *,
+        timeout: float | None = None, **options: Any,
+    ) -> FlowEnd:
+        """
+        Run a flow and return its end; spins the node if nobody else does.
+
+        `timeout` (s): then the flow is canceled, and LifecycleError is raised when it has
+        stopped. It can't be called in a callback, which would wait for itself: there, use
+        `await client.start(…)`. `options`: see `start`.
+        """
+        run = self.start(flow, parameters, **options)
+        if not self._wait(run, timeout):
+            run.cancel()
+            self._wait(run, None)
+            raise LifecycleError(f'flow {run.flow_id}: not done within {timeout:g} s; it was '
+                                 f'canceled: {run.done.result().error_msg}')
+        end: FlowEnd = run.done.result()
+        return end
+
+    def destroy(self) -> None:
+        """Destroy the clients; flows that run go on."""
+        self._client.destroy()
+        self._node.destroy_client(self._actions)
+
+    def _wait(self, run: FlowRun, timeout: float | None) -> bool:
+        """Wait for the end of a flow; returns whether it has ended."""
+        executor = self._node.executor
+        if executor is None:
+            executor = SingleThreadedExecutor(context=self._node.context)
+            executor.add_node(self._node)
+            try:
+                executor.spin_until_future_complete(run.done, timeout)
+            finally:
+                self._node.executor = None
+                executor.shutdown()
+        elif run._started.is_set() or run._started.wait(
+                STARTED if getattr(executor, 'is_spinning', True) else 0.0):
+            over = threading.Event()
+            run.done.add_done_callback(lambda done: over.set())
+            over.wait(timeout)
+        else:
+            try:
+                executor.spin_until_future_complete(run.done, timeout)
+            except RuntimeError as error:
+                raise LifecycleError(
+                    'run() was called in a callback of the executor that it waits for; use '
+                    '`await client.start(…)` in a coroutine') from error
+        return bool(run.done.done())
+
+
+def _lines(flow: Flow, source: str) -> Callable[[str], str]:
+    """Return a function that puts places in the Python file into a message."""
+    return lambda message: flow.in_python(message, source) if source in message else message
