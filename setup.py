@@ -39,6 +39,7 @@ setup(
     extras_require={'argcomplete': ['argcomplete'], 'bags': ['mcap', 'rosbags'],
                     'celery': ['celery'], 'mcp': ['mcp'], 'openai': ['openai'],
                     'report': ['matplotlib'], 'sim': ['matplotlib', 'mujoco>=4,<5'],
+                    'test': ['pytest', 'pytest-timeout'],  # by this, `colcon test` knows pytest
                     'web': ['nicegui>=3,<4', 'pillow']},
     zip_safe=False,
     maintainer='action_lifecycle maintainers',
@@ -59,6 +60,7 @@ setup(
             'sim_estop = action_lifecycle.executables:sim_estop',
         ],
         'pytest11': ['action_lifecycle = action_lifecycle.pytest_plugin'],
+        'ros2cli.command': ['flow = action_lifecycle.cli.ros2_flow:FlowCommand'],
         'action_lifecycle.states': ['invoker = action_lifecycle.invoke.states:InvokerState'],
     },
 )

@@ -9,7 +9,9 @@ from collections.abc import Generator
 import gc
 from importlib.util import find_spec
 import logging
+import os
 import signal
+import sys
 
 from hypothesis import HealthCheck, settings
 import pytest
@@ -18,6 +20,12 @@ import pytest
 # by it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# `colcon test` sets both. With the first, each of a thousand processes compiles its imports again;
+# the second is for this run of pytest, which has read it, not for those that tests start.
+os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
+os.environ.pop('PYTEST_ADDOPTS', None)
+sys.dont_write_bytecode = False
 
 # How long an example takes says nothing, on a machine that does other things, too.
 settings.register_profile(
@@ -43,6 +51,12 @@ except ImportError:
     pass
 else:
     logging.setLoggerClass(logging.Logger)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out the long tests if neither files nor markers are named, as with `colcon test`."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.markexpr:
+        config.option.markexpr = 'not long'
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -153,12 +153,12 @@ def private(environment: dict[str, str]) -> dict[str, str]:
     result.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     result.setdefault('CMAKE_GENERATOR', 'Ninja')  # comes with the venv; make may be missing
     result.setdefault('ROS_LOG_DIR', str(ROS / 'log'))
-    _prepend(result, 'PATH', VENV / 'bin')
-    _prepend(result, 'LD_LIBRARY_PATH', JAZZY / 'lib')
-    _prepend(result, 'PYTHONPATH', JAZZY / 'rclpy')
-    _prepend(result, 'AMENT_PREFIX_PATH', VENV)  # the headers and generators, to build with
-    _prepend(result, 'AMENT_PREFIX_PATH', JAZZY)
-    _prepend(result, 'CMAKE_PREFIX_PATH', VENV)
+    prepend(result, 'PATH', VENV / 'bin')
+    prepend(result, 'LD_LIBRARY_PATH', JAZZY / 'lib')
+    prepend(result, 'PYTHONPATH', JAZZY / 'rclpy')
+    prepend(result, 'AMENT_PREFIX_PATH', VENV)  # the headers and generators, to build with
+    prepend(result, 'AMENT_PREFIX_PATH', JAZZY)
+    prepend(result, 'CMAKE_PREFIX_PATH', VENV)
     return result
 
 
@@ -169,19 +169,20 @@ def overlaid(environment: dict[str, str], root: Path) -> dict[str, str]:
         prefix = root / 'install' / package
         if not prefix.is_dir():
             continue
-        _prepend(result, 'AMENT_PREFIX_PATH', prefix)
-        _prepend(result, 'CMAKE_PREFIX_PATH', prefix)
-        _prepend(result, 'PATH', prefix / 'lib' / package)
-        _prepend(result, 'LD_LIBRARY_PATH', prefix / 'lib')
+        prepend(result, 'AMENT_PREFIX_PATH', prefix)
+        prepend(result, 'CMAKE_PREFIX_PATH', prefix)
+        prepend(result, 'PATH', prefix / 'lib' / package)
+        prepend(result, 'LD_LIBRARY_PATH', prefix / 'lib')
         for folder in sorted(prefix.glob('lib/python3*/site-packages')):
-            _prepend(result, 'PYTHONPATH', folder)
+            prepend(result, 'PYTHONPATH', folder)
         description = prefix / 'share' / package / 'package.dsv'
         if description.exists() and 'pythonpath_develop' in description.read_text():
-            _prepend(result, 'PYTHONPATH', root / 'build' / package)  # --symlink-install
+            prepend(result, 'PYTHONPATH', root / 'build' / package)  # --symlink-install
     return result
 
 
-def _prepend(environment: dict[str, str], name: str, path: Path) -> None:
+def prepend(environment: dict[str, str], name: str, path: Path) -> None:
+    """Put a path first in a variable that lists paths."""
     entries = [entry for entry in environment.get(name, '').split(os.pathsep)
                if entry and entry != str(path)]
     environment[name] = os.pathsep.join([str(path), *entries])

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 import subprocess
 import sys
@@ -31,14 +31,15 @@ def step(name: str) -> Iterator[None]:
     say(f'{name} … {time.monotonic() - start:.1f} s')
 
 
-def run_all(steps: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+def run_all(steps: Sequence[tuple[str, Sequence[str]]],
+            environment: Mapping[str, str] | None = None) -> list[str]:
     """Run the commands of all steps, also after a failure; returns the names of failed steps."""
     failed = []
     for name, command in steps:
         sys.stdout.flush()
         try:
             with step(name):
-                subprocess.run(command, check=True)
+                subprocess.run(command, check=True, env=environment)
         except subprocess.CalledProcessError:
             failed.append(name)
     return failed

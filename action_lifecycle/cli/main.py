@@ -18,12 +18,16 @@ from ..documents.errors import DocumentError, LifecycleError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; see `exits`."""
+    parser = build_parser()
+    _complete(parser)
+    return run_verb(parser.parse_args(arguments))
+
+
+def run_verb(options: argparse.Namespace) -> int:
+    """Run the verb that a parser with the verbs of `parser` has read; returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, 'reconfigure'):  # print '?' for characters that the terminal lacks
             stream.reconfigure(errors='replace')
-    parser = build_parser()
-    _complete(parser)
-    options = parser.parse_args(arguments)
     try:
         module, _, function = options.function.rpartition('.')
         verb = getattr(importlib.import_module(f'.{module}', __package__), function)

@@ -22,11 +22,12 @@ def add_verb(
     example: str, description: str = '',
 ) -> argparse.ArgumentParser:
     """Add a verb; `example`: command lines, one per line, without the program name."""
-    lines = (f'  action_lifecycle {line}' for line in example.splitlines())
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=textwrap.fill(description or _sentence(help), 80),
-        epilog='\n'.join(['example:', *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter)
+    # a line begins with the names of the group and the verb, as the end of `prog` does
+    lines = (f'  {parser.prog}{line.partition(name)[2]}' for line in example.splitlines())
+    parser.epilog = '\n'.join(['example:', *lines])
     parser.set_defaults(function=function)
     return parser
 

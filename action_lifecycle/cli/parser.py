@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from importlib.metadata import PackageNotFoundError, version
+import textwrap
 from typing import Any
 
 from .options import add_actor, add_group, add_json, add_nodes, add_verb
@@ -20,13 +21,22 @@ from .record_verbs import add_file_verbs, add_learn_verbs, add_record_verbs
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all verbs."""
+    """Return the parser of `action_lifecycle`, with all verbs."""
     parser = argparse.ArgumentParser(
         prog='action_lifecycle', description='Verified, journaled robot actions.',
-        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input or refused, 3 the system or '
-        'what was asked for is not there, 130 interrupted. `action_lifecycle COMMAND --help` '
-        'shows the options of a command and an example.')
-    parser.add_argument('--version', action='version', version=_version())
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_verbs(parser)
+    return parser
+
+
+def add_verbs(parser: argparse.ArgumentParser) -> None:
+    """Add all verbs to the parser of a command; their examples name the command as it does."""
+    parser.epilog = textwrap.fill(
+        'Exit codes: 0 done, 1 the flow failed, 2 bad input or refused, 3 the system or what was '
+        f'asked for is not there, 130 interrupted. `{parser.prog} COMMAND --help` shows the '
+        'options of a command and an example.', 80)
+    parser.add_argument('--version', action='version', version=_version(),
+                        help='print the version of the package and exit')
     commands = parser.add_subparsers(required=True, metavar='COMMAND')
     _add_flow_verbs(commands)
     _add_control_verbs(commands)
@@ -35,7 +45,6 @@ def build_parser() -> argparse.ArgumentParser:
     add_learn_verbs(commands)
     _add_session_verbs(commands)
     add_file_verbs(commands)
-    return parser
 
 
 def _version() -> str:

@@ -20,6 +20,8 @@ MAX_BYTES = 2 * MAX_IMAGE
 """Maximum size (bytes) of an image: values, indexes and partly filled pages."""
 LONGEST = 5.0
 """Maximum time (s) of reading an image, which may be made to take for ever."""
+CAN_SERIALIZE = hasattr(sqlite3.Connection, 'serialize')
+NEEDED = 'to send or read the trace of another machine, Python 3.11 or newer is needed'
 _STEPS = 100_000  # instructions of SQLite between two looks at the clock
 _PARTS = (
     'INSERT INTO trace SELECT * FROM source.trace '
@@ -43,6 +45,8 @@ def trace_image(path: str | os.PathLike[str], key: TraceKey) -> bytes | None:
     as they are stored, without the lock of the interpreter. Raises TraceError, also for a trace of
     more than MAX_IMAGE bytes.
     """
+    if not CAN_SERIALIZE:
+        raise TraceError(NEEDED)
     name = os.fspath(path)
     with trace_errors(name), contextlib.closing(sqlite3.connect(
             'file::memory:', uri=True, timeout=BUSY_S, isolation_level=None)) as image:
@@ -67,6 +71,8 @@ def open_image(image: bytes, name: str) -> sqlite3.Connection:
     Raises TraceError if it has other tables than a file of traces; later, reading it ends with an
     error of SQLite if it is damaged or takes too long.
     """
+    if not CAN_SERIALIZE:
+        raise TraceError(f'{name}: {NEEDED}')
     reader = sqlite3.connect(':memory:', isolation_level=None)
     try:
         until = time.monotonic() + LONGEST

@@ -17,6 +17,9 @@ import pytest
 
 from .rig import assert_same, KEY, long_trace
 
+if not module.CAN_SERIALIZE:
+    pytest.skip(module.NEEDED, allow_module_level=True)
+
 
 def test_it_has_one_trace_and_is_equal_to_the_file(rig, path):
     rig.attempt()
