@@ -55,6 +55,7 @@ setup(
             'language_model = action_lifecycle.executables:language_model',
             'ledger = action_lifecycle.executables:ledger',
             'web = action_lifecycle.executables:web',
+            'markers = action_lifecycle.executables:markers',
             'composed = action_lifecycle.executables:composed',
             'sim_cell = action_lifecycle.executables:sim_cell',
             'sim_estop = action_lifecycle.executables:sim_estop',

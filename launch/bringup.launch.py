@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts the three nodes of one robot and, if asked for, a model, the agent, and the viewer."""
+"""Starts the three nodes of one robot and, if asked for, a model, agent, markers, and viewer."""
 
 import os
 from pathlib import Path
@@ -20,6 +20,7 @@ NODES = {
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
+MARKERS = ('facts_file', 'fixed_frame')
 WEB = ('journal_path', 'trace_file', 'web_host', 'web_port', 'web_token_file')
 # Files that are beside the journal unless they are given, and their suffixes.
 BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.boxes'}
@@ -84,6 +85,12 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('web_token_file', default_value='',
                               description='File with the token with which people sign in to the '
                               'viewer; empty: from params_file.'),
+        DeclareLaunchArgument('markers', default_value='false', choices=['true', 'false'],
+                              description='Start the markers node, which shows actions in RViz '
+                              'and Foxglove.'),
+        DeclareLaunchArgument('fixed_frame', default_value='',
+                              description='Frame of markers of actions for which no other is '
+                              'found; empty: from params_file.'),
         DeclareLaunchArgument('flow', default_value='',
                               description='Flow to run when the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
@@ -109,6 +116,8 @@ def _nodes(context: LaunchContext) -> list[Node]:
     agent = given('agent') == 'true'
     if agent and not composed:
         processes = {**processes, 'agent': ()}
+    if given('markers') == 'true':
+        processes = {**processes, 'markers': MARKERS}
     if given('web') == 'true':
         processes = {**processes, 'web': WEB}
 

@@ -22,7 +22,7 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 SIM = ('namespace', 'log_level', 'seed', 'real_time_factor', 'camera_rate',
        'picture_path')
 BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
-           'log_level', 'compose', 'web', 'web_host', 'web_port', 'web_token_file')
+           'log_level', 'compose', 'markers', 'web', 'web_host', 'web_port', 'web_token_file')
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -61,6 +61,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='Restart a node after it has ended.'),
         DeclareLaunchArgument('compose', default_value='true', choices=['true', 'false'],
                               description='Run all three nodes in one process; false: in three.'),
+        DeclareLaunchArgument('markers', default_value='false', choices=['true', 'false'],
+                              description='Start the markers node, for RViz and Foxglove.'),
         DeclareLaunchArgument('web', default_value='false', choices=['true', 'false'],
                               description='Start the web node, which shows flows in a browser.'),
         DeclareLaunchArgument('web_host', default_value='', description='Address of the viewer.'),
@@ -76,7 +78,7 @@ def generate_launch_description() -> LaunchDescription:
             IncludeLaunchDescription(
                 PathJoinSubstitution([share, 'launch', 'bringup.launch.py']),
                 launch_arguments={
-                    'use_sim_time': 'true', 'flow': '',
+                    'use_sim_time': 'true', 'flow': '', 'fixed_frame': 'world',
                     'facts_file': PathJoinSubstitution([share, 'config', 'facts', 'cell.yaml']),
                     **{name: LaunchConfiguration(name) for name in BRINGUP}}.items()),
         ]),

@@ -214,7 +214,21 @@ def add_learn_verbs(commands: Any) -> None:
 
 
 def add_file_verbs(commands: Any) -> None:
-    """Add the verbs that check and draw files."""
+    """Add the verbs that write, check and draw files."""
+    new = add_verb(
+        commands, 'new', 'verbs.new.new',
+        help='write a facts file and a first flow for the robot that runs',
+        description='Look at the running ROS graph, its topics, tf frames and action servers, and '
+        'write a facts file, a first flow and its cases in a folder. Each fact is read once. '
+        'Nothing moves, and no file is overwritten.',
+        example='new my_robot\nnew my_robot --server gripper_controller/gripper_cmd')
+    new.add_argument('folder', metavar='FOLDER', help='the folder of the new files')
+    new.add_argument('--server', default='', metavar='NAME', help='the action server of the flow '
+                     '(default: one of a known type)')
+    new.add_argument('--namespace', default='', metavar='NS', help='namespace of the robot')
+    new.add_argument('--listen', type=seconds, default=4.0, metavar='S',
+                     help='seconds to listen to the topics (default: 4)')
+
     validate = add_verb(
         commands, 'validate', 'checking.validate',
         help='check flow, facts, graph, recipe and edit files',

@@ -21,9 +21,9 @@ LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
 OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'trace_file', 'black_box_folder',
-                   'language_model', 'agent'},
+                   'language_model', 'agent', 'markers', 'fixed_frame'},
        'gazebo': {'headless'},
-       'demo': {'seed', 'real_time_factor', 'picture_path', 'camera_rate'}}
+       'demo': {'seed', 'real_time_factor', 'picture_path', 'camera_rate', 'markers'}}
 
 
 def described(name: str) -> LaunchDescription:
@@ -80,6 +80,16 @@ def test_bringup_starts_the_agent_beside_them_or_with_them() -> None:
     arguments = [''.join(part.perform(LaunchContext()) for part in argument)
                  for argument in composed.cmd[1:2]]
     assert composed.node_executable == 'composed' and arguments == ['--agent']
+
+
+def test_bringup_starts_the_markers_when_told_to() -> None:
+    *_, node = processes(markers='true', facts_file='/facts.yaml', fixed_frame='base_link')
+    assert node.node_executable == 'markers'
+    context = LaunchContext()
+    given = {''.join(part.perform(context) for part in name):
+             yaml.safe_load(''.join(part.perform(context) for part in value))
+             for name, value in node._Node__parameters[-1].items() if isinstance(value, tuple)}
+    assert given == {'facts_file': '/facts.yaml', 'fixed_frame': 'base_link'}
 
 
 @pytest.mark.parametrize(('given', 'expected'), [

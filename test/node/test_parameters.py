@@ -20,6 +20,7 @@ from action_lifecycle.nodes.agent.agent_node import AgentNode
 from action_lifecycle.nodes.agent.node import LanguageModelNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.nodes.ledger.node import LedgerNode
+from action_lifecycle.nodes.markers.node import MarkersNode
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from isolation import domain_id
 import pytest
@@ -35,7 +36,8 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 PAGE = Path(__file__).parents[2] / 'docs' / 'nodes.md'
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
-NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode, AgentNode)
+NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode, AgentNode,
+         MarkersNode)
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
 OF_RCL = {'/rosout', '/parameter_events'}  # for all nodes
 SECRET = re.compile('passw|secret|token|api_key|credential')
@@ -98,7 +100,8 @@ def test_each_topic_takes_its_qos_from_parameters(make: Any, kind: Any, tmp_path
         WorldModelBridge: {'facts_file': str(SHARE / 'config' / 'facts' / 'cell.yaml')},
         LedgerNode: {'journal_path': str(tmp_path / 'journal')},
         AgentNode: {'journal_path': str(tmp_path / 'journal')},
-        LanguageModelNode: {'base_url': 'http://localhost:9/v1', 'model': 'none'}}
+        LanguageModelNode: {'base_url': 'http://localhost:9/v1', 'model': 'none'},
+        MarkersNode: {}}
     node = make(kind, **given[kind])
     assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     of_facts_file = {'/estop'} if kind is WorldModelBridge else set()

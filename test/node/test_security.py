@@ -23,9 +23,10 @@ POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
             '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
 ENCLAVES_IN_ORDER = ('/action_lifecycle', '/world_model_bridge', '/ledger', '/language_model',
-                     '/agent', '/web')
+                     '/agent', '/markers', '/web')
 MODELS = ('language_model', 'agent')  # by themselves: they are off by default
 WEB = {'web', '_web_capped'}
+MARKERS = {'markers'}
 FORM = {  # element: its children, its attributes
     'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
     'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, set()),
@@ -93,7 +94,8 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
             assert element.text and element.text.strip() == element.text
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
-    assert enclaves == {**ENCLAVES, '/web': WEB, **{f'/{node}': {node} for node in MODELS}}
+    assert enclaves == {**ENCLAVES, '/web': WEB, '/markers': MARKERS,
+                        **{f'/{node}': {node} for node in MODELS}}
 
 
 def test_sros2_makes_keys_for_each_enclave() -> None:
@@ -107,7 +109,7 @@ def test_sros2_makes_keys_for_each_enclave() -> None:
 def test_the_page_names_each_interface_that_the_policy_has() -> None:
     managed = {str(entry.text) for group in ElementTree.parse(POLICY).iter('services')
                for entry in group if group[0].text == '~/change_state'}
-    for node in (*ENCLAVES, *(f'/{node}' for node in (*MODELS, 'web'))):
+    for node in (*ENCLAVES, *(f'/{node}' for node in (*MODELS, 'markers', 'web'))):
         section = PAGE.read_text().partition(f'\n## {node[1:]}\n')[2].partition('\n## ')[0]
         (profile,) = (profile for profile in ElementTree.parse(POLICY).iter('profile')
                       if profile.get('node') == node[1:])
