@@ -57,6 +57,7 @@ setup(
             'web = action_lifecycle.executables:web',
             'markers = action_lifecycle.executables:markers',
             'composed = action_lifecycle.executables:composed',
+            'scripted_robot = action_lifecycle.executables:scripted_robot',
             'sim_cell = action_lifecycle.executables:sim_cell',
             'sim_estop = action_lifecycle.executables:sim_estop',
         ],

@@ -78,7 +78,7 @@ class Cases:
         case = self.spec.cases[name]
         report = None
         try:
-            flow = self._flow(case)
+            flow = self.flow_of(case)
             robot = ScriptedRobot(self.facts, merged(self.spec.robot, case.robot))
             answers = {action: [given] if isinstance(given, str) else given
                        for action, given in case.answers.items()}
@@ -94,8 +94,10 @@ class Cases:
             raise DocumentError([self.document.fault((field,), f"{field}: no file '{path}'")])
         return path
 
-    def _flow(self, case: CaseSpec) -> Flow:
-        return load_flow(self.flow_path, **{**self.spec.parameters, **case.parameters})
+    def flow_of(self, case: CaseSpec | None) -> Flow:
+        """Return the flow with the parameters of a case, or only with those of the file."""
+        given = case.parameters if case is not None else {}
+        return load_flow(self.flow_path, **{**self.spec.parameters, **given})
 
     def _checked(self) -> Iterator[Fault]:
         """Yield the faults of the file; raises DocumentError for those of the flow."""
@@ -104,7 +106,7 @@ class Cases:
         flow = None
         for name, case in self.spec.cases.items():
             try:
-                flow = self._flow(case)
+                flow = self.flow_of(case)
             except LifecycleError as error:
                 if not case.parameters:
                     raise
@@ -126,6 +128,7 @@ class _Checks:
         self._where = where
         self._flow = flow
         self._signals = Signals(facts)
+        self._topics = {*facts.topic_types(), *(topic.spec.topic for topic in facts.safety)}
         steps = [step for one in with_nested(flow) for action in one.actions.values()
                  for step in action.steps]
         self._servers = {step.target for step in steps if step.at_bridge}
@@ -165,6 +168,10 @@ class _Checks:
     def of_robot(self, script: RobotScript) -> Iterator[Fault]:
         """Yield the faults of a robot."""
         yield from self._courses(('robot', 'facts'), script.facts)
+        for topic in script.messages:
+            if topic not in self._topics:
+                yield self._fault(('robot', 'messages', topic), f"no fact is from topic '{topic}'"
+                                  + nearest(topic, self._topics))
         yield from self._unknown(
             ('robot', 'servers'), 'server', script.servers,
             {*self._servers, *self._at_actions}, open_ended=True)
@@ -207,7 +214,7 @@ def merged(one: RobotScript, other: RobotScript) -> RobotScript:
     """Return a script in which what `other` gives replaces what `one` gives, by name."""
     return RobotScript(**{
         field: {**getattr(one, field), **getattr(other, field)}
-        for field in ('facts', 'servers', 'work', 'verdicts')})
+        for field in ('facts', 'messages', 'servers', 'work', 'verdicts')})
 
 
 def differences(expected: Expected, report: RunReport, within: float) -> Iterator[str]:

@@ -84,6 +84,9 @@ class RobotScript(StrictModel):
     facts: dict[str, Course] = Field(
         default={},
         description='Values of facts that are read from topics or tf, at the beginning.')
+    messages: dict[str, dict[str, Any]] = Field(
+        default={}, description='By topic: fields of the message into which the values of its '
+        'facts are written. Only for the scripted node; the kit without ROS has no messages.')
     servers: dict[str, Behaviours] = Field(
         default={}, description='By the name of the action, service or topic, as in the flow; '
         'NAME@ACTION: only for one action of the flow. Others succeed after 1 s and change '

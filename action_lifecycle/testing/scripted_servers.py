@@ -35,7 +35,7 @@ class ScriptedServers:
 
     def send(self, work: BridgeWork, goal: Any, key: str, sender: Sender) -> ScriptedGoal:
         """Begin a step; see `stepped_world.Server`."""
-        behaviour = self._next(work.name, sender.action_id)
+        behaviour = self.next_behaviour(work.name, sender.action_id)
         found = goal_of(work, sender)
         found.send(partial(self.begin, work.name, goal, key, behaviour),
                    missing=behaviour.result == 'missing')
@@ -55,7 +55,7 @@ class ScriptedServers:
         sent = SentGoal(name, goal, self._clock.time)
         self.goals.append(sent)
         self._doings[key] = doing = Doing(
-            self._clock, self._signals, behaviour or self._next(name), sent, takes)
+            self._clock, self._signals, behaviour or self.next_behaviour(name), sent, takes)
         return doing
 
     def doing(self, key: str) -> Doing | None:
@@ -66,7 +66,7 @@ class ScriptedServers:
         """Return how many goals a server got."""
         return sum(goal.server == name for goal in self.goals)
 
-    def _next(self, name: str, action_id: str = '') -> Behaviour:
+    def next_behaviour(self, name: str, action_id: str = '') -> Behaviour:
         """Return the next behaviour, of this server for this action if there is one."""
         if f'{name}@{action_id}' in self._behaviours:
             name = f'{name}@{action_id}'

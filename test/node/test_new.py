@@ -121,10 +121,10 @@ def test_drafts_of_a_base_are_valid_and_their_cases_pass(
     assert {'at', 'heading', 'speed', 'turning', 'lift', 'mode'} <= set(facts)
     assert facts.safety[0].spec.topic == 'safety/e_stop'
     text = (folder / 'facts.yaml').read_text(encoding='utf-8')
-    assert "at: {tf: {target: map, source: base_link}, max_age: 0.5, unit: m}  # [3, 0, 0]" in text
+    assert 'at: {tf: {target: map, source: base_link}, max_age: 0.5, unit: m}  # [3, 0, 0]' in text
     assert '# 0.5\n' in next(line for line in text.splitlines(True) if '  speed:' in line)
-    assert "#  battery: {topic: battery_state" in text  # silent: commented out
-    assert "max_age: .inf}  # auto" in text
+    assert '#  battery: {topic: battery_state' in text  # silent: commented out
+    assert 'max_age: .inf}  # auto' in text
     flow = load_flow(folder / 'go_to.yaml')
     assert flow.parameters == {'x': 3.0, 'y': 0.0}  # where it is
     assert 'dist(at[:2], [x, y]) < 0.25 and speed < 0.02' in flow.text

@@ -135,7 +135,8 @@ def test_each_console_script_has_its_function() -> None:
     assert scripts.pop('action_lifecycle') == 'action_lifecycle.cli:main'
     assert scripts == {name: f'action_lifecycle.executables:{name}' for name in (
         'action_lifecycle_node', 'world_model_bridge', 'ledger', 'agent', 'language_model',
-        'composed', 'sim_cell', 'sim_estop', 'web', 'markers')}
+        'composed', 'sim_cell', 'sim_estop', 'web', 'markers',
+        'scripted_robot')}
     text = (ROOT / 'action_lifecycle/executables.py').read_text('utf-8')
     modules = dict(re.findall(r"(\w+) = _executable\('([\w.]+)'\)", text))
     assert modules.keys() == scripts.keys()
