@@ -21,7 +21,7 @@ from ..flow.edits.edit_validation import check_edit
 from ..flow.files.checks import check_names
 from ..flow.files.drawing import render_flow
 from ..flow.files.edit import FlowEdit, parse_edit
-from ..flow.files.flow import Flow
+from ..flow.files.flow import LoadedFlow
 from ..flow.files.json_schema import edit_schema, flow_schema
 from ..flow.files.loader import load_flow
 from ..flow.recipes.recipe_file import read_recipe, RecipeSpec
@@ -59,7 +59,7 @@ def _load_states(options: argparse.Namespace) -> None:
         REGISTRY.load_folder(folder)
 
 
-def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
+def _check(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
     """Check a file; returns its kind, followed by a note on what was not checked."""
     document = read_document(file)
     kind = _kind(document)
@@ -81,7 +81,7 @@ def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
     return kind
 
 
-def _check_names(flow: Flow, facts: FactSet | None) -> None:
+def _check_names(flow: LoadedFlow, facts: FactSet | None) -> None:
     """Check the facts that conditions name, and the action types and fields of goals."""
     if facts is not None:
         check_names(flow, facts.kinds)
@@ -93,7 +93,7 @@ def _unchecked(facts: FactSet | None) -> str:
     return '' if facts is not None else '; names of facts unchecked, --facts FILE checks them'
 
 
-def _check_edit(file: str, facts: FactSet | None, of: Flow | None) -> str:
+def _check_edit(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
     """Check an edit, against its flow if given; returns a note on what was not checked."""
     edit = parse_edit(Path(file).read_text(encoding='utf-8'), file)
     if of is None:

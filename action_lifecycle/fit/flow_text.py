@@ -15,7 +15,7 @@ from typing import Any
 from .terms import number_spans, Term
 from ..documents.errors import LifecycleError
 from ..documents.yaml_document import Document, Key, parse_document, Position, read_document
-from ..flow.files.flow import Flow
+from ..flow.files.flow import LoadedFlow
 from ..flow.files.loader import load_document
 
 _HEADER = re.compile(r'\s*(?:[&!]\S*\s+)*(?:[|>][^\n]*\n)?')  # anchor, tag, block indicator
@@ -59,7 +59,7 @@ class FlowText:
         self.path = path
         self.document = read_document(path)
         self.text = Path(path).read_bytes().decode('utf-8-sig')
-        self.flow: Flow = load_document(self.document, self.text, {})
+        self.flow: LoadedFlow = load_document(self.document, self.text, {})
         self.places = list(self._places())
 
     def confirm_of(self, action: str) -> list[Place]:

@@ -3,8 +3,9 @@
 
 """Flows: acyclic graphs of actions; loading, running, editing and scheduling them."""
 
+from .authoring import Flow
 from .files.edit import FlowEdit, parse_edit
-from .files.flow import Flow
+from .files.flow import LoadedFlow
 from .files.loader import load_flow, parse_flow
 from .orchestrator import Orchestrator
 from .planning.planners import PlanAnswer, PlanRequest, register_planner
@@ -14,6 +15,7 @@ from .run.metrics import FlowMetrics
 from .run.recorder import JournalRecorder
 
 __all__ = [
-    'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'PlanAnswer',
-    'PlanRequest', 'Recipe', 'load_flow', 'parse_edit', 'parse_flow', 'register_planner',
+    'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'LoadedFlow', 'Orchestrator',
+    'PlanAnswer', 'PlanRequest', 'Recipe', 'load_flow', 'parse_edit', 'parse_flow',
+    'register_planner',
 ]

@@ -12,7 +12,7 @@ import uuid
 
 from .control.orders import Control
 from .edits.editing import Editor
-from .files.flow import Flow
+from .files.flow import LoadedFlow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
 from .run.flow_run import FlowRun
@@ -76,7 +76,7 @@ class Orchestrator(FlowRunner):
         return flow_id
 
     def submit(
-        self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
+        self, flow: LoadedFlow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
         parent: FlowRun | None = None,
     ) -> FlowRun:
@@ -110,7 +110,7 @@ class Orchestrator(FlowRunner):
         return run
 
     def _submit_nested(
-        self, flow: Flow, flow_id: str, outer: FlowRun, request: WorkRequest
+        self, flow: LoadedFlow, flow_id: str, outer: FlowRun, request: WorkRequest
     ) -> FlowRun:
         return self.submit(
             flow, flow_id, priority=outer.priority, actor='flow', parent=outer, origin={

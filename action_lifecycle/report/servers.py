@@ -12,7 +12,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..documents.errors import LifecycleError
-from ..flow.files.flow import Flow
+from ..flow.files.flow import LoadedFlow
 from ..flow.files.journaled import CACHED, JournaledText
 
 MAX_FLOWS = 128
@@ -56,7 +56,7 @@ class ServerFinder:
         return known[changed]
 
 
-def _parsed(text: JournaledText) -> Flow | None:
+def _parsed(text: JournaledText) -> LoadedFlow | None:
     try:
         return text.cached() if text.is_complete else None
     except (LifecycleError, LookupError, TypeError, ValueError):  # rows may have any content
@@ -64,7 +64,8 @@ def _parsed(text: JournaledText) -> Flow | None:
 
 
 def _servers(
-    flow: Flow | None, action_id: str, parameters: Mapping[str, Any], fields: Mapping[str, Any]
+    flow: LoadedFlow | None, action_id: str, parameters: Mapping[str, Any],
+    fields: Mapping[str, Any],
 ) -> tuple[Server, ...]:
     if flow is None or action_id not in flow.actions:
         return UNKNOWN,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 import dataclasses
 import json
 import threading
@@ -15,6 +15,7 @@ import uuid
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.srv import ListActions
+from rclpy.action import get_action_names_and_types
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
@@ -22,11 +23,16 @@ from rclpy.task import Future
 from .calls.followed_flow import FlowEnd, FollowedFlow
 from .calls.goal_client import GoalClient
 from .calls.threads import pass_on
-from .node.call_host import host_of
+from .node.call_host import CallHost
+from .node.timers import Timeout
 from ..documents.errors import LifecycleError
 from ..flow.authoring import Flow
-from ..flow.files.flow import Flow as LoadedFlow
+from ..flow.files.flow import LoadedFlow
 
+STOP_LIMIT = 20.0
+"""Maximum time (s) for a flow to stop that was canceled at its time limit."""
+NOTICE = 3.0
+"""Time (s) after which a warning says that the action node is not there."""
 STARTED = 2.0
 """Time (s) after which an executor that has not begun a task is taken to be blocked."""
 
@@ -45,7 +51,6 @@ class FlowRun:
         self.status: Any = None  #: the last FlowStatus; None before the first
         self._followed: FollowedFlow | None = None
         self._host: Any = None
-        self._started = threading.Event()
         self._canceled = False
 
     def cancel(self) -> None:
@@ -72,13 +77,13 @@ class FlowClient:
 
     def __init__(self, node: Node, action_node: str = 'action_lifecycle') -> None:
         self._node = node
-        self._host = host_of(node)
+        self._host = CallHost(node)
         self._client = GoalClient(
             self._host, ExecuteFlow, f'{action_node}/execute_flow', local=False)
         self._actions = node.create_client(ListActions, f'{action_node}/list_actions')
 
     def start(
-        self, flow: Flow | LoadedFlow | str, parameters: dict[str, Any] | None = None, *,
+        self, flow: Flow | LoadedFlow | str, parameters: Mapping[str, Any] | None = None, *,
         flow_id: str = '', priority: int = 0, requester: str = '', lease: str = '',
         on_status: Callable[[Any], None] = lambda status: None,
         on_away: Callable[[bool], None] = lambda away: None,
@@ -88,33 +93,37 @@ class FlowClient:
 
         `flow`: a `Flow`, a checked flow, YAML text, or the name of a file of the action node. A
         `Flow` is checked here first; raises `DocumentError` with the lines of the Python file.
-        `flow_id`: by default a new one; the id of a flow that is known already is followed.
+        `flow_id`: by default a new one; a flow that the action node knows by this id is followed,
+        and if it has ended, that is the end: it is not run again.
         `on_status` gets each FlowStatus; `on_away`: whether the action node has gone with the
         flow. Both are called in the executor's thread.
         """
-        given = dict(parameters or {})
-        run = FlowRun(flow_id or f'py_{uuid.uuid4().hex[:12]}')
+        given = _parameters(parameters)
+        run = FlowRun(_text(flow_id, 'flow_id') or f'py_{uuid.uuid4().hex[:12]}')
         run._host = self._host
         goal = ExecuteFlow.Goal(
-            flow_id=run.flow_id, priority=priority, lease=lease,
-            requester=requester or self._node.get_fully_qualified_name(),
-            parameters_json=json.dumps(given) if given else '')
+            flow_id=run.flow_id, priority=priority, lease=_text(lease, 'lease'),
+            requester=_text(requester, 'requester') or self._node.get_fully_qualified_name())
         in_python = str
         if isinstance(flow, Flow):
             flow.load(**given)
             goal.flow, goal.kind, goal.source = flow.to_yaml(), 'yaml', f'{flow.name}.yaml'
             in_python = _lines(flow, goal.source)
         elif isinstance(flow, LoadedFlow):
-            goal.flow, goal.kind, goal.source = flow.text, 'yaml', flow.document.name
-        else:
+            given = {**flow.parameters, **given}
+            goal.flow, goal.kind, goal.source = flow.text, 'yaml', f'{flow.name}.yaml'
+        elif isinstance(flow, str):
             goal.flow = flow
+        else:
+            raise TypeError(f'expected a Flow, a loaded flow, YAML text, or the name of a flow of '
+                            f'the action node, got {flow!r}')
+        goal.parameters_json = _json(given) if given else ''
 
         def told(status: Any) -> None:
             run.status = status
             on_status(status)
 
         def begin() -> None:
-            run._started.set()
             run._followed = FollowedFlow(
                 self._host, self._client, self._actions, goal, on_status=told, on_away=on_away)
             run._followed.done.add_done_callback(ended)
@@ -126,13 +135,15 @@ class FlowClient:
                 run.done.set_exception(done.exception())
             else:
                 end = done.result()
-                run.done.set_result(dataclasses.replace(end, error_msg=in_python(end.error_msg)))
+                run.done.set_result(dataclasses.replace(
+                    end, flow_id=end.flow_id or run.flow_id, error_msg=in_python(end.error_msg)))
 
         self._host.call_soon(begin)
+        self._host.call_soon(lambda: self._watch(run))
         return run
 
     def run(
-        self, flow: Flow | LoadedFlow | str, parameters: dict[str, Any] | None = None, *,
+        self, flow: Flow | LoadedFlow | str, parameters: Mapping[str, Any] | None = None, *,
         timeout: float | None = None, **options: Any,
     ) -> FlowEnd:
         """
@@ -144,10 +155,12 @@ class FlowClient:
         """
         run = self.start(flow, parameters, **options)
         if not self._wait(run, timeout):
+            where = '' if self._client.server_is_there() else f'; {self._missing()}'
             run.cancel()
-            self._wait(run, None)
+            said = f': {run.done.result().error_msg}' if self._wait(run, STOP_LIMIT) \
+                else ', and has not been seen to have stopped'
             raise LifecycleError(f'flow {run.flow_id}: not done within {timeout:g} s; it was '
-                                 f'canceled: {run.done.result().error_msg}')
+                                 f'canceled{said}{where}')
         end: FlowEnd = run.done.result()
         return end
 
@@ -156,9 +169,23 @@ class FlowClient:
         self._client.destroy()
         self._node.destroy_client(self._actions)
 
+    def _watch(self, run: FlowRun) -> None:
+        """Warn when the action node has not been there for a while."""
+        def warn() -> None:
+            if not run.done.done() and not self._client.server_is_there():
+                self._node.get_logger().warning(f'flow {run.flow_id} waits: {self._missing()}')
+        Timeout(self._host, NOTICE, warn)
+
+    def _missing(self) -> str:
+        name = self._node.resolve_service_name(self._client.server)
+        seen = ', '.join(sorted(
+            other for other, types in get_action_names_and_types(self._node)
+            if 'action_lifecycle_msgs/action/ExecuteFlow' in types and other != name))
+        return f"the action '{name}' is not there (seen: {seen or 'none'})"
+
     def _wait(self, run: FlowRun, timeout: float | None) -> bool:
         """Wait for the end of a flow; returns whether it has ended."""
-        executor = self._node.executor
+        executor = self._host.executor_of_node()
         if executor is None:
             executor = SingleThreadedExecutor(context=self._node.context)
             executor.add_node(self._node)
@@ -167,8 +194,7 @@ class FlowClient:
             finally:
                 self._node.executor = None
                 executor.shutdown()
-        elif run._started.is_set() or run._started.wait(
-                STARTED if getattr(executor, 'is_spinning', True) else 0.0):
+        elif self._is_spun(executor):
             over = threading.Event()
             run.done.add_done_callback(lambda done: over.set())
             over.wait(timeout)
@@ -180,6 +206,36 @@ class FlowClient:
                     'run() was called in a callback of the executor that it waits for; use '
                     '`await client.start(…)` in a coroutine') from error
         return bool(run.done.done())
+
+    def _is_spun(self, executor: Any) -> bool:
+        """Return whether another thread runs the tasks of an executor."""
+        if getattr(executor, 'is_spinning', True) is False:
+            return False
+        beat = threading.Event()
+        executor.create_task(beat.set)
+        return beat.wait(STARTED)
+
+
+def _text(value: str, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f'{name}: expected a text, got {value!r}')
+    return value
+
+
+def _parameters(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f'parameters: expected a mapping of names to values, got {given!r}')
+    return {name: value.tolist() if hasattr(value, 'tolist') else value
+            for name, value in (given or {}).items()}
+
+
+def _json(given: Mapping[str, Any]) -> str:
+    for name, value in given.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"parameter '{name}': {error}") from error
+    return json.dumps(given)
 
 
 def _lines(flow: Flow, source: str) -> Callable[[str], str]:

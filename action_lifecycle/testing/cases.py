@@ -25,7 +25,7 @@ from ..documents.models import validate
 from ..documents.suggestions import nearest
 from ..documents.yaml_document import Document, read_document
 from ..flow.files.checks import check_names
-from ..flow.files.flow import Flow, with_nested
+from ..flow.files.flow import LoadedFlow, with_nested
 from ..flow.files.loader import load_flow
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.verifier_kinds import ServiceVerify
@@ -94,7 +94,7 @@ class Cases:
             raise DocumentError([self.document.fault((field,), f"{field}: no file '{path}'")])
         return path
 
-    def flow_of(self, case: CaseSpec | None) -> Flow:
+    def flow_of(self, case: CaseSpec | None) -> LoadedFlow:
         """Return the flow with the parameters of a case, or only with those of the file."""
         given = case.parameters if case is not None else {}
         return load_flow(self.flow_path, **{**self.spec.parameters, **given})
@@ -122,7 +122,7 @@ class _Checks:
     """The checks of what a part of the file, below `where`, names."""
 
     def __init__(
-        self, document: Document, where: tuple[str, ...], flow: Flow, facts: FactSet
+        self, document: Document, where: tuple[str, ...], flow: LoadedFlow, facts: FactSet
     ) -> None:
         self._document = document
         self._where = where

@@ -24,7 +24,7 @@ from .scripted_process import Process
 from .scripted_servers import ScriptedServers
 from .stepped_clock import Later, SteppedClock
 from ..documents.errors import LifecycleError
-from ..flow import Flow, FlowRun
+from ..flow import FlowRun, LoadedFlow
 from ..journal import Row
 from ..lifecycle.states import ErrorCode
 from ..world.facts.facts import FactSet
@@ -93,7 +93,7 @@ class ScriptedRobot:
         return given.pop(0) if len(given) > 1 else given[0]
 
     def run(
-        self, flow: Flow, *, events: Sequence[Event] = (),
+        self, flow: LoadedFlow, *, events: Sequence[Event] = (),
         answers: Mapping[str, Sequence[str]] | None = None, within: float = 3600.0,
     ) -> RunReport:
         """
@@ -103,7 +103,7 @@ class ScriptedRobot:
         """
         for event in events:
             self.signals.check(event.facts)
-        if not isinstance(flow, Flow):
+        if not isinstance(flow, LoadedFlow):
             raise LifecycleError(f'expected a flow, as load_flow returns it, got {flow!r}')
         for name, given in (answers or {}).items():
             if isinstance(given, str):
@@ -125,7 +125,7 @@ class _Run:
     """One flow on the robot, over the lives of the process."""
 
     def __init__(
-        self, robot: ScriptedRobot, flow: Flow, path: Path, events: Sequence[Event],
+        self, robot: ScriptedRobot, flow: LoadedFlow, path: Path, events: Sequence[Event],
         answers: Mapping[str, Sequence[str]],
     ) -> None:
         self._robot = robot

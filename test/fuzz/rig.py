@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from typing import Any
 
-from action_lifecycle.flow import Flow, parse_flow
+from action_lifecycle.flow import LoadedFlow, parse_flow
 from unit.flow.robot import Clock, Process, Robot
 
 MEMORY = Path('/dev/shm')
@@ -37,7 +37,7 @@ class Rig:
         self.orchestrator = self.process.orchestrator
         self._numbers = 0
 
-    def submit(self, flow: Flow | str) -> Any:
+    def submit(self, flow: LoadedFlow | str) -> Any:
         """Start a flow."""
         self._numbers += 1
         return self.orchestrator.submit(

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip('nav2_msgs')
 
-from node.launched import Launch  # noqa: E402
+from node.launched import Launch  # noqa: E402, I100
 from node.system import System  # noqa: E402
 
 STACKS = Path(__file__).parents[2] / 'config' / 'stacks'

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+import json
 from pathlib import Path
 import threading
 from typing import Any
@@ -104,6 +105,41 @@ def test_in_a_callback_run_says_what_to_use_instead(spun: Any) -> None:
     assert over.wait(30.0)
     assert said == ['run() was called in a callback of the executor that it waits for; use '
                     '`await client.start(…)` in a coroutine']
+
+
+def test_a_node_that_was_spun_before_is_spun_again(system: System, node: Any) -> None:
+    client = FlowClient(node)
+    executor = SingleThreadedExecutor(context=system.context)
+    for _ in range(3):  # as rclpy.spin_once does
+        executor.add_node(node)
+        executor.spin_once(timeout_sec=0.1)
+        executor.remove_node(node)
+    assert node.executor is executor
+    assert client.run(move_to(), {'x': 0.27}, timeout=60).outcomes == {'move': 'succeeded'}
+
+
+def test_the_parameters_of_a_loaded_flow_are_those_it_was_loaded_with(
+    system: System, node: Any
+) -> None:
+    end = FlowClient(node).run(move_to().load(x=0.22), timeout=60)
+    evidence, = [row for row in system.rows(flow_id=end.flow_id, action_id='move')
+                 if row.event == 'confirmed']
+    assert '0.22' in json.dumps(evidence.data)
+
+
+def test_what_is_wrong_is_said_before_anything_is_sent(node: Any) -> None:
+    client = FlowClient(node)
+    for flow, given, options, said in (
+            (Path('x.yaml'), None, {}, 'expected a Flow, a loaded flow, YAML text, or the name'),
+            (move_to(), 3, {}, 'parameters: expected a mapping of names to values, got 3'),
+            (move_to(), {}, {'flow_id': 3}, 'flow_id: expected a text, got 3'),
+            ('x', {'x': {1, 2}}, {}, "parameter 'x': Object of type set")):
+        with pytest.raises(TypeError, match=said):
+            client.run(flow, given, **options)
+    nobody = FlowClient(node, 'nobody')
+    with pytest.raises(LifecycleError, match="the action '/nobody/execute_flow' is not there "
+                       r'\(seen: /action_lifecycle/execute_flow\)'):
+        nobody.run(move_to(), timeout=1.0)
 
 
 def test_at_the_time_limit_the_flow_is_canceled(system: System, node: Any) -> None:

@@ -166,6 +166,23 @@ def test_an_empty_graph_is_said(
     assert f'no topic and no action server on the ROS domain {domain}: is the robot on' in err
 
 
+def test_an_e_stop_that_does_not_stop_now_comes_first_and_the_others_are_named(
+    domain: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = Base(domain)
+    released = base.node.create_publisher(Bool, 'a/estop_released', 10)
+    base.node.create_timer(0.1, lambda: released.publish(Bool(data=True)))
+    try:
+        assert new(capsys, str(tmp_path), '--listen', '3')[0] == 0
+        assert new(capsys, str(tmp_path / 'x'), '--namespace', 'zz', '--listen', '2')[0] == 3
+    finally:
+        base.close()
+    text = (tmp_path / 'facts.yaml').read_text(encoding='utf-8')
+    assert '# safety/e_stop looks like an e-stop; now it would not stop.' in text
+    assert '# a/estop_released looks like one, too' in text
+    assert load_facts(tmp_path / 'facts.yaml').safety[0].spec.topic == 'safety/e_stop'
+
+
 def test_a_namespace_is_left_out_of_the_names(
     domain: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from .model import as_json, LanguageModel
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema
 from ...flow.files.edit import parse_edit
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.files.loader import parse_flow
 from ...flow.planning.planners import PlanAnswer, PlanRequest
 from ...lifecycle.text_format import evidence_in_words
@@ -135,7 +135,7 @@ def _faults(answer: Mapping[str, Any], request: PlanRequest) -> list[str]:
     return []
 
 
-def _server_faults(flow: Flow, capabilities: Sequence[str]) -> Iterator[str]:
+def _server_faults(flow: LoadedFlow, capabilities: Sequence[str]) -> Iterator[str]:
     """Yield the servers, services and topics not in `capabilities`, unless that is empty."""
     known = {tuple(line.split()[:2]) for line in capabilities if len(line.split()) >= 2}
     for name, action in flow.actions.items():

@@ -16,7 +16,7 @@ from .nested_actions import action_spec
 from .recorded import CONFIRM, MAINTAIN, Recorded, REQUIRE
 from ...documents.errors import LifecycleError
 from ...documents.templates.template import has_template
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.files.loader import load_flow
 from ...lifecycle.flow_ids import root_of
 from ...lifecycle.ports import conditions_of
@@ -37,7 +37,7 @@ class FlowConditions:
         self._path = path
         self._given = dict(given)
         self._runs = runs
-        self._flows: dict[str, Flow] = {}
+        self._flows: dict[str, LoadedFlow] = {}
         self._declared: set[str] = set()
         try:
             self._declared = set(self._flow(self._given).spec.parameters)
@@ -68,7 +68,7 @@ class FlowConditions:
                                  'action starts, and they are not recorded: give --journal FILE')
         return Question(conditions, {**recorded.parameters, **spec.parameters, **self._given})
 
-    def _flow(self, values: Mapping[str, Any]) -> Flow:
+    def _flow(self, values: Mapping[str, Any]) -> LoadedFlow:
         key = json.dumps(values, sort_keys=True, default=str)
         if key not in self._flows:
             self._flows[key] = load_flow(self._path, **values)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...documents.errors import LifecycleError
 from ...flow.edits.edit_validation import idle_run, replay_edit
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.files.journaled import JournaledText
 from ...flow.run.flow_run import FlowRun
 from ...journal.row import Row
@@ -24,7 +24,7 @@ UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 class _Journaled:
     text: JournaledText
     edits: list[Row] = field(default_factory=list)  #: that are not applied yet
-    flow: Flow | None = None
+    flow: LoadedFlow | None = None
     run: FlowRun | None = None  #: for edits
 
 
@@ -54,7 +54,7 @@ class JournaledFlows:
         found = None if one is None else one.text.head.get('origin')
         return found if isinstance(found, dict) else {}
 
-    def find(self, flow_id: str) -> Flow:
+    def find(self, flow_id: str) -> LoadedFlow:
         """Return a flow with its edits so far; raises LifecycleError if the journal has none."""
         one = self._known.get(flow_id)
         if one is None:
@@ -73,7 +73,7 @@ class JournaledFlows:
         return one.flow
 
 
-def _edited(one: _Journaled, row: Row) -> Flow:
+def _edited(one: _Journaled, row: Row) -> LoadedFlow:
     """Return the flow of a run after a journaled edit, as a restart applies it."""
     if one.run is None:
         assert one.flow is not None

@@ -19,7 +19,7 @@ from .recorded import Recorded
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
 from ...documents.templates.template import has_template
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.files.loader import nested_flow
 from ...flow.files.loops import LoopSpec
 from ...lifecycle.spec import ActionSpec
@@ -29,7 +29,7 @@ from ...traces.contents import TraceKey
 _RUN = re.compile(r'\.\d+\Z')  # the number of a further run in the id of a nested flow
 
 
-def action_spec(flow: Flow, recorded: Recorded, runs: JournaledRuns | None) -> ActionSpec:
+def action_spec(flow: LoadedFlow, recorded: Recorded, runs: JournaledRuns | None) -> ActionSpec:
     """
     Return the action of a flow that was recorded; raises LifecycleError if there is none.
 
@@ -54,14 +54,14 @@ def action_spec(flow: Flow, recorded: Recorded, runs: JournaledRuns | None) -> A
         TraceKey(recorded.flow_id, recorded.action_id, recorded.attempt)))
 
 
-def _require(flow: Flow, name: str, path: str) -> None:
+def _require(flow: LoadedFlow, name: str, path: str) -> None:
     if name not in flow.actions:
         raise LifecycleError(f"flow '{flow.name}' has no action '{path}'"
                              + nearest(name, flow.actions))
 
 
 def _filled(
-    flow: Flow, name: str, recorded: Recorded, inputs: Inputs | None
+    flow: LoadedFlow, name: str, recorded: Recorded, inputs: Inputs | None
 ) -> ActionSpec:
     """Return the spec of an action with what an attempt has read at its start."""
     if inputs is not None:
@@ -81,14 +81,14 @@ class _Outer:
     """
 
     def __init__(
-        self, flow: Flow, name: str, recorded: Mapping[str, Any], inputs: Inputs | None
+        self, flow: LoadedFlow, name: str, recorded: Mapping[str, Any], inputs: Inputs | None
     ) -> None:
         self._flow = flow
         self._name = name
         self._recorded = recorded
         self._inputs = inputs
 
-    def inner(self, wanted: str, path: str) -> tuple[Flow, str]:
+    def inner(self, wanted: str, path: str) -> tuple[LoadedFlow, str]:
         """Return the nested flow that has the action `wanted`, and its name there."""
         reads = any(where[0] != 'repeat' for where, _ in self._flow.late.get(self._name, ()))
         flows = [] if reads else [
@@ -109,7 +109,7 @@ class _Outer:
         raise LifecycleError(f"flow '{self._flow.name}' has no action '{path}{wanted}'"
                              + nearest(wanted, found))
 
-    def _made(self) -> Iterator[Flow]:
+    def _made(self) -> Iterator[LoadedFlow]:
         """Yield the flows of the steps with the values that the action has read."""
         flow, inputs = self._flow, self._inputs
         spec, seen = flow.actions[self._name], {}

@@ -34,7 +34,7 @@ FINGERS = re.compile(r'finger|grip|knuckle|hand', re.I)
 TOOLS = re.compile(r'tool|tcp|flange|gripper|_ee$|eef|hand', re.I)
 BASES = ('base_link', 'base_footprint')
 ESTOP = re.compile(r'e_?stop|emergency|protective', re.I)
-ESTOP_TYPES = {'std_msgs/msg/Bool': True, 'std_msgs/msg/UInt8': True}
+ESTOP_TYPES = ('std_msgs/msg/Bool', 'std_msgs/msg/UInt8')
 
 FIELDS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     'nav_msgs/msg/Odometry': (('speed', 'twist.twist.linear', 'norm', 'm/s'),
@@ -81,6 +81,8 @@ class FactsDraft:
 
     facts: list[FactDraft] = field(default_factory=list)
     estop: dict[str, Any] | None = None
+    estops: list[str] = field(default_factory=list)  #: other topics with such names
+    pressed: bool = False  #: the value that was read means that it stops
     text: str = ''
 
     def valid(self) -> dict[str, FactDraft]:
@@ -94,7 +96,8 @@ class FactsDraft:
 
 def draft_facts(seen: SeenGraph, now: float) -> FactsDraft:
     """Return a facts file for what was seen; `now`: ROS time (s)."""
-    draft = FactsDraft(estop=_estop(seen))
+    draft = FactsDraft()
+    draft.estop, draft.pressed, draft.estops = _estop(seen)
     taken: set[str] = set()
     for fact in [*_of_tf(seen), *(fact for topic in sorted(
             seen.topics.values(), key=lambda topic: topic.name)
@@ -156,16 +159,23 @@ def _of_tf(seen: SeenGraph) -> Iterator[FactDraft]:
             'tf': {'target': root(frame), 'source': frame}, 'max_age': 0.5, 'unit': 'm'})
 
 
-def _estop(seen: SeenGraph) -> dict[str, Any] | None:
-    """Return the entry of the first topic whose name is that of an e-stop."""
-    for topic in sorted(seen.topics.values(), key=lambda topic: topic.name):
-        if ESTOP.search(topic.name) and topic.type in ESTOP_TYPES:
-            regular = topic.rate() >= 1.0
-            return {'topic': seen.name_in_files(topic.name), 'type': topic.type, 'field': 'data',
-                    'stop_when': ESTOP_TYPES[topic.type],
-                    **({'mode': 'heartbeat', 'max_age': min(_max_age(topic), 60.0)} if regular
-                       else {'mode': 'on_change'})}
-    return None
+def _estop(seen: SeenGraph) -> tuple[dict[str, Any] | None, bool, list[str]]:
+    """Return the entry of a topic with the name of an e-stop, whether it stops now, and others."""
+    def stops_now(topic: SeenTopic) -> bool:
+        return bool(topic.messages) and bool(topic.messages[-1][1].data)
+
+    found = sorted((topic for topic in seen.topics.values()
+                    if ESTOP.search(topic.name) and topic.type in ESTOP_TYPES),
+                   key=lambda topic: (stops_now(topic), topic.name))
+    if not found:
+        return None, False, []
+    topic = found[0]
+    regular = topic.rate() >= 1.0
+    return {'topic': seen.name_in_files(topic.name), 'type': topic.type, 'field': 'data',
+            'stop_when': True,
+            **({'mode': 'heartbeat', 'max_age': min(_max_age(topic), 60.0)} if regular
+               else {'mode': 'on_change'})}, stops_now(topic), [
+                   seen.name_in_files(other.name) for other in found[1:]]
 
 
 def _is_estop(seen: SeenGraph, topic: SeenTopic, estop: dict[str, Any] | None) -> bool:
@@ -188,7 +198,8 @@ def _cleaned(name: str) -> str:
 
 def _free(fact: FactDraft, taken: set[str]) -> str:
     """Return the name of a fact; the first that is not taken."""
-    candidates = [fact.name, f'{_cleaned(fact.topic)}_{fact.name}',
+    topic = _cleaned(fact.topic)
+    candidates = [fact.name, *([f'{topic}_{fact.name}'] if topic != fact.name else []),
                   *(f'{fact.name}_{number}' for number in range(2, 1000))]
     return next(name for name in candidates if name not in taken and NAME.match(name)
                 and not is_reserved(name) and not iskeyword(name))
@@ -237,7 +248,8 @@ _NO_ESTOP = """
 estop: none
 """
 _ESTOP = """
-# {name} looks like an e-stop. Press it and look: does the value become {stop}?
+# {name} looks like an e-stop; now it would {now}. Press it and look: does the value become true?
+# If it is true while the e-stop is released, write stop_when: false.{others}
 estop: {fields}
 """
 
@@ -248,7 +260,9 @@ def _written(draft: FactsDraft, seen: SeenGraph) -> str:
         parts.append(_NO_ESTOP)
     else:
         parts.append(_ESTOP.format(
-            name=draft.estop['topic'], stop=str(draft.estop['stop_when']).lower(),
+            name=draft.estop['topic'], now='stop' if draft.pressed else 'not stop',
+            others=''.join(f'\n# {name} looks like one, too: safety in docs/world.md.'
+                           for name in draft.estops),
             fields=_flow_style(draft.estop)))
     valid = [fact for fact in draft.facts if fact.valid]
     parts.append('\nfacts:\n' if valid else '\nfacts: {}\n')

@@ -67,12 +67,14 @@ def _navigate(server: str, facts: FactsDraft) -> Found | None:
     if at is None:
         return None
     x, y = (_number(number, 2) for number in at.value[:2])
+    facing = _inline({axis: _number(number, 4) for axis, number in zip(
+        'xyzw', valid['heading'].value)}) if 'heading' in valid else '{w: 1.0}'
     still = ' and speed < 0.02' if 'speed' in valid else ''
     stopped = _stopped('speed < 0.02', 0.3) if still else _NOT_STOPPED
     text = f"""\
 flow: go_to
 description: Drive to a place; there is where tf says, not where the navigator says.
-parameters:  # the first run drives to where the robot is now
+parameters:  # the first run drives to where the robot is now, and faces as it does now
   x: {{default: {x}, unit: m}}
   y: {{default: {y}, unit: m}}
 actions:
@@ -84,7 +86,7 @@ actions:
       goal:
         pose:
           header: {{frame_id: {at.fields['tf']['target']}}}
-          pose: {{position: {{x: '{{{{ x }}}}', y: '{{{{ y }}}}'}}, orientation: {{w: 1.0}}}}
+          pose: {{position: {{x: '{{{{ x }}}}', y: '{{{{ y }}}}'}}, orientation: {facing}}}
       timeout: 300
 {stopped}    confirm:  # within 3 s of the end of the motion, for 0.5 s
       condition: dist(at[:2], [x, y]) < 0.25{still}
@@ -152,7 +154,7 @@ def _gripper(server: str, facts: FactsDraft) -> Found | None:
     text = f"""\
 flow: grip
 description: Move the gripper; it is there when the finger is.
-parameters:  # the first run goes to where the finger is now
+parameters:  # where {finger.joint} is now: is it in the unit of the command?
   position: {{default: {position}}}
   force: {{default: 5.0, min: 0.0}}
 actions:

@@ -19,6 +19,8 @@ from ...ros.interfaces.qos import sensor_qos
 from ...ros.interfaces.types import message_class, UnknownType
 from ...world.facts.facts_file import TF_TOPICS, TF_TYPE
 
+DISCOVERY = 0.5
+"""Time (s) in which most of the graph is discovered, first of all /clock."""
 KEPT = 200
 """Maximum number of messages kept of a topic, the newest."""
 HIDDEN = re.compile(r'/_|^/(rosout|parameter_events|diagnostics|clock)$')
@@ -68,12 +70,15 @@ def look_at(
     callbacks of `node`; `now` is ROS time (s), which follows /clock if somebody publishes it.
     """
     seen = SeenGraph(node.get_namespace())
+    spin(DISCOVERY)
     subscriptions: dict[str, Any] = {}
     rounds = max(2, round(listen / 0.5))
     for _ in range(rounds):
         if not seen.simulated and node.count_publishers('/clock'):
             seen.simulated = True
             node.set_parameters([Parameter('use_sim_time', value=True)])
+            for topic in seen.topics.values():  # what came has times of another clock
+                topic.messages.clear()
         for name, types in node.get_topic_names_and_types():
             publishers = node.get_publishers_info_by_topic(name)
             if name in seen.topics or len(types) != 1 or not publishers or HIDDEN.search(name):
@@ -104,8 +109,9 @@ def _subscribed(
     """Subscribe to a topic; returns None if its type is not installed."""
     def take(message: Any) -> None:
         topic.count += 1
-        topic.messages.append((now(), message))
-        del topic.messages[:-KEPT]
+        if at := now():  # 0 before the first /clock
+            topic.messages.append((at, message))
+            del topic.messages[:-KEPT]
 
     try:
         kind = message_class(topic.type)

@@ -11,12 +11,12 @@ from typing import Any
 
 from ...documents.errors import DocumentError, Fault
 from ...documents.templates.template import has_template
-from ...flow.files.flow import Flow, with_nested
+from ...flow.files.flow import LoadedFlow, with_nested
 from ...work.call import CallSpec
 
 
 def motion_faults(
-    flow: Flow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
+    flow: LoadedFlow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
 ) -> Iterator[Fault]:
     """
     Yield wrong types, fields, values and names of goals, requests and messages.

@@ -30,6 +30,11 @@ def new(options: argparse.Namespace) -> None:
                 f'no topic and no action server on the ROS domain '
                 f'{client.node.context.get_domain_id()}: is the robot on, and ROS_DOMAIN_ID its '
                 'domain?')
+        inside = seen.namespace.rstrip('/') + '/'
+        if not any(name.startswith(inside) for name in (*seen.topics, *seen.servers)):
+            names = sorted({name.rpartition('/')[0] or '/' for name in seen.topics})
+            raise NotThere(f"nothing is in the namespace '{seen.namespace}' (seen: "
+                           f"{', '.join(names[:20])})")
         facts = draft_facts(seen, clock.now().nanoseconds * 1e-9)
         server = choose_server(seen, options.server)
         flow = draft_flow(seen, facts, server) if server else None
@@ -66,7 +71,8 @@ def _tell(
     print(f'{len(seen.topics)} topics, {len(seen.servers)} action servers; '
           f'{len(valid)} of {len(facts.facts)} facts were read; {estop}')
     for fact in valid.values():
-        print(f"  {fact.name:<24} {fact.read} {fact.fields.get('unit', '')}".rstrip())
+        read = ' '.join(fact.read.split())
+        print(f"  {fact.name:<24} {read} {fact.fields.get('unit', '')}".rstrip())
     here = shlex.quote(str(folder))
     for name in files:
         print(f'written: {folder / name}')

@@ -11,15 +11,15 @@ from enum import Enum
 import re
 from typing import Any
 
+from .messages import fields_of_message, is_message
 from .parts import Part
 from .source_places import entries_of, Place
 from .values import Value
 from ...documents.errors import DocumentError, Fault
 from ...documents.yaml_document import Document, Key, Position
 
-EXPRESSIONS = ('condition', 'require', 'maintain', 'confirm', 'stopped', 'until', 'success',
-               'verdict', 'reason')
-"""Fields that contain expressions; others contain templates."""
+MAX_DEPTH = 60
+"""Maximum depth of mappings and lists."""
 
 
 def document_of(fields: Part, file: str) -> Document:
@@ -35,8 +35,8 @@ class _Builder:
     """
     Converts values to plain data, and notes where they stand.
 
-    `message` of its methods: '' outside of a message, `late` in one whose facts are read when it
-    is sent, `now` in another.
+    `of` in its methods says what the data is of: `condition`; `sent`: a message whose facts are
+    read when it is sent; '': anything else.
     """
 
     def __init__(self, file: str) -> None:
@@ -46,29 +46,33 @@ class _Builder:
 
     def converted(
         self, value: Any, node: ast.AST | None, path: tuple[Key, ...], position: Position,
-        message: str = '',
+        of: str = '',
     ) -> Any:
         """Return a value as plain data; `node` and `position`: where it stands."""
         if isinstance(value, Value):
-            return _written(value, path, message)
+            return self._value(value, path, position, of)
+        if len(path) > MAX_DEPTH:
+            return self._fault(path[:6], position, 'nested too deeply; does a flow nest itself?')
+        if callable(getattr(type(value), 'fields', None)):  # a flow
+            value = value.fields()
         if isinstance(value, Part) and value.place.file == self._file:
             node, position = value.place.node, value.place.position
+        if is_message(value):
+            value = fields_of_message(value)
         if hasattr(value, 'tolist'):
             value = value.tolist()
         if isinstance(value, Mapping):
-            return self._mapping(value, node, path, position, message)
+            return self._mapping(value, node, path, position, of)
         if isinstance(value, (list, tuple)):
-            return self._list(value, node, path, position, message)
+            return self._list(value, node, path, position, of)
         return self._scalar(value, path, position)
 
     def _mapping(
         self, value: Mapping[Any, Any], node: ast.AST | None, path: tuple[Key, ...],
-        position: Position, message: str,
+        position: Position, of: str,
     ) -> dict[str, Any]:
         part = value if isinstance(value, Part) else Part(Place(self._file, position, None), {})
         arguments = {field: argument for argument, field in part.renamed.items()}
-        of_messages = 'late' if part.wrapped == 'motion' or value.get('physical') is True \
-            else 'now'
         places: dict[Any, tuple[Position, ast.AST | None]] = {
             key: (at, below) for key, at, below in entries_of(node, part.positional)}
         made: dict[str, Any] = {}
@@ -77,13 +81,12 @@ class _Builder:
             at, below = places.get(arguments.get(key, key), (self._own(item, position), None))
             marks[str(key)] = at
             made[str(key)] = self.converted(
-                item, below, (*path, str(key)), at,
-                of_messages if key in part.messages else message)
+                item, below, (*path, str(key)), at, _inside(part, key, item, of))
         return made
 
     def _list(
         self, value: Sequence[Any], node: ast.AST | None, path: tuple[Key, ...],
-        position: Position, message: str,
+        position: Position, of: str,
     ) -> list[Any]:
         places: list[tuple[Position, ast.AST | None]] = [
             (at, below) for _, at, below in entries_of(node)]
@@ -92,7 +95,7 @@ class _Builder:
         made: list[Any] = []
         self.marks[id(made)] = {index: at for index, (at, _) in enumerate(places)}
         for index, (item, (at, below)) in enumerate(zip(value, places)):
-            made.append(self.converted(item, below, (*path, index), at, message))
+            made.append(self.converted(item, below, (*path, index), at, of))
         return made
 
     def _own(self, item: Any, position: Position) -> Position:
@@ -107,20 +110,30 @@ class _Builder:
         for kind in (int, float, str):
             if isinstance(value, kind):
                 return kind(value)
+        return self._fault(path, position, f'{value!r} can not stand in a flow; expected a '
+                           'number, a text, true or false, a list or a mapping')
+
+    def _value(self, value: Value, path: tuple[Key, ...], position: Position, of: str) -> Any:
+        try:
+            return value.in_message() if of == 'sent' else value.expression \
+                if of == 'condition' else value.template
+        except RecursionError:
+            return self._fault(path, position, 'the expression is nested too deeply')
+
+    def _fault(self, path: tuple[Key, ...], position: Position, message: str) -> None:
         self.faults.append(Fault(
-            self._file, *position, f"{'.'.join(map(str, path))}: {value!r} can not stand in a "
-            'flow; expected a number, a text, true or false, a list or a mapping'))
-        return None
+            self._file, *position, f"{'.'.join(map(str, path))}: {message}"))
 
 
-def _written(value: Value, path: tuple[Key, ...], message: str) -> Any:
-    """Return a value as it is written in its field."""
-    if message == 'late':
-        return value.in_message()
-    names = [key for key in path if isinstance(key, str)]
-    is_expression = not message and names[-1:] and names[-1] in EXPRESSIONS \
-        and 'parameters' not in names[-2:]
-    return value.expression if is_expression else value.template
+def _inside(part: Part, key: Any, item: Any, of: str) -> str:
+    """Return what the data is of that stands under a key of a part, or of a mapping in it."""
+    if key in part.messages:
+        return 'sent' if part.wrapped == 'motion' or part.get('physical') is True else ''
+    if key in part.conditions:
+        return 'condition'
+    if of == 'condition':  # a mapping that was written as in a flow file
+        return of if key in ('condition', 'until') or isinstance(item, Mapping) else ''
+    return of if of == 'sent' else ''
 
 
 # -- positions in the flow file

@@ -14,11 +14,14 @@ from .document import document_of, line_of
 from .parts import of_steps, Part, Seconds, Text
 from .source_places import Place, place_of_caller
 from .values import parameter, Result, result_of, Value
-from ..files.flow import Flow as LoadedFlow
+from ..files.flow import LoadedFlow
 from ..files.loader import load_document
+from ..files.shorthand import CONDITIONS
 from ..files.sources import Sources
 from ...documents.yaml_document import Document, parse_document
 
+OF_ACTION = (*CONDITIONS, 'after', 'repeat')
+"""Fields of an action that contain expressions."""
 Conditions = Union[Text, Part, Sequence[Union[Text, Part]]]
 
 
@@ -64,7 +67,9 @@ class Flow:
         self._place = place_of_caller('Flow')
         self._fields = _given(
             description=description, max_motions=max_motions, schedule=schedule,
-            steering=steering, deadline=deadline, dialogue=dialogue, defaults=defaults)
+            steering=steering, deadline=deadline, dialogue=dialogue,
+            defaults=defaults and Part(self._place, defaults, positional=(),
+                                       conditions=OF_ACTION))
         self._parameters: dict[str, Part] = {}
         self._actions: dict[str, Action] = {}
 
@@ -138,7 +143,8 @@ class Flow:
         """Return the fields of the flow file, with their places."""
         return Part(self._place, {
             'flow': self.name, **self._fields, 'parameters': self._parameters or None,
-            'actions': {name: Part(action.place, action.fields, positional=())
+            'actions': {name: Part(
+                action.place, action.fields, positional=(), conditions=OF_ACTION)
                         for name, action in self._actions.items()}}, positional=('flow',))
 
     def _document(self) -> Document:

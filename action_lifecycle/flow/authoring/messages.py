@@ -24,7 +24,9 @@ def type_name(given: Any, kind: str) -> str:
     if isinstance(given, str):
         return given
     parts = getattr(given, '__module__', '').split('.')
-    if not isinstance(given, type) or len(parts) < 2 or parts[1] != kind:
+    sent = {'action': 'Goal', 'srv': 'Request', 'msg': 'SLOT_TYPES'}[kind]
+    if not isinstance(given, type) or len(parts) < 2 or parts[1] != kind \
+            or not hasattr(given, sent):
         raise TypeError(f'{given!r} is no class of a ROS type of kind {kind}; expected one such '
                         f'as {_EXAMPLES[kind]}, or its name as a text')
     return f'{parts[0]}/{kind}/{given.__name__}'
@@ -57,8 +59,8 @@ def sent_fields(given: Any, of_type: Any) -> Any:
 
 def is_message(thing: Any) -> bool:
     """Return whether a thing is a ROS message."""
-    return not isinstance(thing, type) and hasattr(thing, 'get_fields_and_field_types') \
-        and hasattr(thing, 'SLOT_TYPES')
+    kind = type(thing)
+    return hasattr(kind, 'get_fields_and_field_types') and hasattr(kind, 'SLOT_TYPES')
 
 
 def fields_of_message(message: Any, depth: int = 0) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, Union
 from .messages import sent_fields, type_name
 from .source_places import Place, place_of_caller
 from .values import Value
+from ..files.shorthand import CONDITIONS
 from ...lifecycle.checkers import name_of_checker
 
 Message = Union[Mapping[str, Any], Any]
@@ -31,13 +32,14 @@ class Part(dict[str, Any]):
 
     `wrapped`: the kind of work under which it stands. `renamed`: names of fields whose argument in
     Python has another name. `messages`: the fields that are sent as messages. `positional`: the
-    names of positional arguments, by default the order of the fields.
+    names of positional arguments, by default the order of the fields. `conditions`: the fields
+    with expressions; in others, values are templates.
     """
 
     def __init__(
         self, place: Place, fields: Mapping[str, Any], *, wrapped: str = '',
         renamed: Mapping[str, str] = {}, messages: Sequence[str] = (),
-        positional: Sequence[str] | None = None,
+        positional: Sequence[str] | None = None, conditions: Sequence[str] = (),
     ) -> None:
         super().__init__({renamed.get(name, name): value for name, value in fields.items()
                           if value is not None})
@@ -46,6 +48,7 @@ class Part(dict[str, Any]):
         self.renamed = renamed
         self.messages = messages
         self.positional = tuple(fields) if positional is None else positional
+        self.conditions = conditions
 
 
 # -- work
@@ -71,7 +74,7 @@ def call(
         'service': service, 'type': type_name(type, 'srv'),
         'request': sent_fields(request, type), 'success': success, 'physical': physical,
         'server_timeout': server_timeout, 'timeout': timeout}, wrapped='call',
-        messages=('request',))
+        messages=('request',), conditions=('success',))
 
 
 def publish(
@@ -87,7 +90,7 @@ def publish(
         'rate': rate, 'until': until, 'hold': hold, 'max_age': max_age, 'within': within,
         'last': sent_fields(last, type), 'qos': qos, 'physical': physical,
         'server_timeout': server_timeout}, wrapped='publish', renamed={'last': 'finally'},
-        messages=('message', 'finally'))
+        messages=('message', 'finally'), conditions=('until',))
 
 
 def job(
@@ -118,15 +121,13 @@ def graph(
 
 def nested(flow: Any, parameters: Mapping[str, Any] | None = None) -> Part:
     """Return another flow as one action: a `Flow`, or the name or the file of one."""
-    if hasattr(flow, 'fields'):
-        flow = flow.fields()
     return Part(place_of_caller('nested'), {
         'flow': flow, 'parameters': parameters}, wrapped='flow')
 
 
 def work(kind: str, **fields: Any) -> Part:
     """Return work of any registered kind, also of your own."""
-    return Part(place_of_caller('work'), fields, wrapped=kind)
+    return Part(place_of_caller('work'), fields, wrapped=kind, conditions=('success', 'until'))
 
 
 def _task(invoke: Any) -> Any:
@@ -135,8 +136,9 @@ def _task(invoke: Any) -> Any:
     if isinstance(invoke, Mapping):
         return {name: _task(item) for name, item in invoke.items()}
     if callable(invoke):
-        name = f'{invoke.__module__}:{invoke.__qualname__}'
-        if invoke.__module__ == '__main__' or '<' in name:
+        name = f"{invoke.__module__}:{getattr(invoke, '__qualname__', repr(invoke))}"
+        if invoke.__module__ == '__main__' or '<' in name or hasattr(invoke, '__self__') \
+                or not hasattr(invoke, '__qualname__'):
             raise ValueError(f'{name}: another process can not import it; expected a function at '
                              'the top of a module')
         return name
@@ -151,7 +153,8 @@ def condition(
 ) -> Part:
     """Return a condition with its times; for an entry of require, confirm and the like."""
     return Part(place_of_caller('condition'), {
-        'condition': condition, 'hold': hold, 'within': within, 'max_age': max_age})
+        'condition': condition, 'hold': hold, 'within': within, 'max_age': max_age},
+        conditions=('condition',))
 
 
 def when(
@@ -160,7 +163,8 @@ def when(
 ) -> Part:
     """Return the condition of a dependency in `after`, or of `until` in `repeat`."""
     return Part(place_of_caller('when'), {
-        'condition': condition, 'unknown': unknown, 'within': within, 'max_age': max_age})
+        'condition': condition, 'unknown': unknown, 'within': within, 'max_age': max_age},
+        conditions=('condition',))
 
 
 def ask(
@@ -179,11 +183,15 @@ def retry_with(**parameters: Any) -> Part:
         'strategy': 'retry', 'parameters': parameters or None}, positional=())
 
 
-def instead(*steps: Part, parameters: Mapping[str, Any] | None = None, **fields: Any) -> Part:
-    """Return the strategy that does other work; `fields`: require, confirm and the like."""
+def instead(
+    *steps: Part, parameters: Mapping[str, Any] | None = None, require: Any = None,
+    maintain: Any = None, stopped: Any = None, confirm: Any = None,
+) -> Part:
+    """Return the strategy that does other work, with other conditions."""
     return Part(place_of_caller('instead'), {
-        'strategy': 'action', 'parameters': parameters, **fields, **of_steps(steps)},
-        positional=())
+        'strategy': 'action', 'parameters': parameters, 'require': require, **of_steps(steps),
+        'maintain': maintain, 'stopped': stopped, 'confirm': confirm},
+        positional=(), conditions=CONDITIONS)
 
 
 def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Part:
@@ -195,7 +203,8 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Part:
 
 def verifier(by: str, **fields: Any) -> Part:
     """Return a verifier of any registered kind: sensor, operator, service, checker."""
-    return Part(place_of_caller('verifier'), {'by': by, **fields})
+    return Part(place_of_caller('verifier'), {'by': by, **fields},
+                conditions=('verdict', 'reason'))
 
 
 def checker(function: str | Callable[..., Any], *, timeout: Seconds | None = None) -> Part:
@@ -212,7 +221,7 @@ def _name(function: Callable[..., Any]) -> str:
     raise ValueError(
         f'{function.__module__}:{function.__qualname__} is not registered as a checker; add the '
         f"entry point '{function.__name__} = {function.__module__}:{function.__qualname__}' to "
-        "the group action_lifecycle.checkers")
+        'the group action_lifecycle.checkers')
 
 
 def of_steps(steps: Sequence[Part]) -> dict[str, Any]:

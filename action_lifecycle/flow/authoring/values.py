@@ -56,6 +56,7 @@ class Value:
 
     __slots__ = ('_node',)
     __hash__ = None  # type: ignore[assignment]  # since == builds an expression
+    __array_ufunc__ = None  # numpy leaves operators to this class
 
     def __init__(self, node: ast.expr) -> None:
         self._node = node
@@ -118,6 +119,9 @@ class Value:
 
     def __abs__(self) -> Value:
         return Value(_call('abs', self))
+
+    def __pos__(self) -> Value:
+        return self
 
     def __neg__(self) -> Value:
         return Value(ast.UnaryOp(ast.USub(), self._node))
@@ -275,10 +279,14 @@ def node_of(value: Any) -> ast.expr:
     """Return the syntax node of a value or of a constant; raises TypeError for others."""
     if isinstance(value, Value):
         return value._node
+    if isinstance(value, Enum):
+        value = value.value
+    if hasattr(value, 'tolist'):  # of numpy
+        value = value.tolist()
     if value is True or value is False:
         return ast.Name('true' if value else 'false', ast.Load())
     if isinstance(value, str):
-        return ast.Constant(value)
+        return ast.Constant(str.__str__(value))
     if isinstance(value, (list, tuple)):
         return ast.List([node_of(item) for item in value], ast.Load())
     try:
@@ -312,7 +320,13 @@ def _logic(operator: ast.boolop, one: Any, other: Any) -> Value:
 
 
 def _compared(one: Any, operator: ast.cmpop, other: Any) -> Value:
-    return Value(ast.Compare(node_of(one), [operator], [node_of(other)]))
+    nodes = node_of(one), node_of(other)
+    for node in nodes:
+        if isinstance(node, ast.BoolOp) or (
+                isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+            raise TypeError(f'{Value(node)!r} is compared with a value; put each comparison in '
+                            'parentheses, as in (a > 1) & ~(b > 2)')
+    return Value(ast.Compare(nodes[0], [operator], [nodes[1]]))
 
 
 def _arithmetic(one: Any, operator: ast.operator, other: Any) -> Value:

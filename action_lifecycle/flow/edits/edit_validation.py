@@ -17,7 +17,7 @@ from .replacements import StageBase
 from ..files.checks import checked_action, order_faults
 from ..files.edit import EditRefused, EditStep, FlowEdit, FlowEnd, parse_edit, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..files.loader import MAX_ACTIONS, nested_faults, steps_for
 from ..files.names import name_fault
 from ..files.shorthand import after_in_full, merged
@@ -42,7 +42,7 @@ def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
     return _staged(_Stage(run, edit, base_seq))
 
 
-def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
+def check_edit(flow: LoadedFlow, edit: FlowEdit) -> StagedEdit:
     """Check an edit against a flow that has not started; raises `EditRefused` with all faults."""
     run = idle_run(flow)
     run.dependencies = Dependencies(
@@ -50,7 +50,7 @@ def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
     return _staged(_Stage(run, edit, 0, may_replace=lambda name: ''))
 
 
-def idle_run(flow: Flow) -> FlowRun:
+def idle_run(flow: LoadedFlow) -> FlowRun:
     """Return a run of a flow to check or replay edits on; nothing of it can run."""
     def nothing_runs(*asked: Any) -> Any:
         raise AssertionError('nothing of this flow runs')
@@ -278,7 +278,7 @@ class _Stage(StageBase):
             raise EditRefused(dict.fromkeys(self.faults))
         return StagedEdit(self.changes, after, view, tuple(self.left_out), self.end)
 
-    def _checked(self, names: Iterable[str]) -> Flow:
+    def _checked(self, names: Iterable[str]) -> LoadedFlow:
         """Return a view of the flow with the specs of these changes; adds their faults."""
         view = self.run.flow.with_changes(self.changes)
         for name in names:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from .edit_validation import stage_edit
 from ..files.edit import EditRefused, EditResult, FlowEdit, StagedEdit
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..run.flow_run import FlowRun, RECIPE_STAGE
 from ..run.flow_runner import FlowRunner
 from ..run.recorder import name_lists
 from ...documents.errors import LifecycleError
 
-Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
+Check = Callable[[LoadedFlow, Callable[['LifecycleError | None'], None]], None]
 """Checks the actions of a flow with the bridge, then calls back with the error or None."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..files.edit import FlowEdit, FlowEnd
 from ..files.edit_provenance import ActionSource, Path
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..run.flow_run import FlowRun
 from ...documents.budget import spend
 from ...documents.errors import Fault
@@ -60,7 +60,7 @@ class StageBase:
     def _fault(self, place: Path, message: str) -> None:
         self.faults.append(self.edit.document.fault(place, message))
 
-    def _replaced(self, view: Flow) -> dict[str, str]:
+    def _replaced(self, view: LoadedFlow) -> dict[str, str]:
         """Return the replacements after the edit; adds the faults of new ones."""
         replaced = {old: new for old, new in self.run.replaced.items() if new not in self.changes}
         for name, action in view.actions.items():
@@ -81,7 +81,7 @@ class StageBase:
         return replaced
 
     def _inheriting(
-        self, view: Flow, replaced: Mapping[str, str]
+        self, view: LoadedFlow, replaced: Mapping[str, str]
     ) -> dict[str, ActionSource]:
         """Return the sources of the actions that depend on a replacement from now on."""
         found: dict[str, ActionSource] = {}

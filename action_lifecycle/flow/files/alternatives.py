@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .edit_provenance import Path
-from .flow import Flow
+from .flow import LoadedFlow
 from .shorthand import replaceable
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.suggestions import nearest
@@ -37,7 +37,7 @@ def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
 class Alternatives:
     """The specs of one action with its fallbacks applied; see `lifecycle.ports.Specs`."""
 
-    def __init__(self, flow: Flow, action: Action, recipes: Recipes) -> None:
+    def __init__(self, flow: LoadedFlow, action: Action, recipes: Recipes) -> None:
         self._flow = flow
         self._action = action
         self._recipes = recipes
@@ -70,7 +70,7 @@ def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
 
 
 def alternative_specs(
-    flow: Flow, action_id: str, action: ActionSpec, recipes: Recipes
+    flow: LoadedFlow, action_id: str, action: ActionSpec, recipes: Recipes
 ) -> Iterator[tuple[Path, ActionSpec]]:
     """Yield the spec for each strategy, with its path; raises `DocumentError`."""
     for path, strategy in strategies(action):
@@ -86,7 +86,7 @@ def alternative_specs(
             yield path, changed
 
 
-def fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
+def fallback_faults(flow: LoadedFlow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
     """Yield the faults of an action's strategies and of the templates of its questions."""
     own = set(flow.own_parameters(action_id))
     for path, strategy in strategies(action):

@@ -14,7 +14,7 @@ from typing import Any
 
 from .alternatives import fallback_faults, strategies
 from .edit_provenance import Path
-from .flow import Flow, with_nested
+from .flow import LoadedFlow, with_nested
 from .names import IDENTIFIER, NAME
 from .shorthand import CONDITIONS
 from ...documents.budget import spend
@@ -42,7 +42,7 @@ _CONDITION_STEPS = 300
 
 
 def checked_action(
-    flow: Flow, action_id: str, names: Collection[str]
+    flow: LoadedFlow, action_id: str, names: Collection[str]
 ) -> tuple[ActionSpec | None, list[Fault]]:
     """Return the spec of an action and its faults; `names`: the flow's actions."""
     try:
@@ -56,7 +56,7 @@ def checked_action(
 
 
 def order_faults(
-    flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]],
+    flow: LoadedFlow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]],
     stand_in: Callable[[str], str] = str,
 ) -> Iterator[Fault]:
     """
@@ -133,7 +133,7 @@ class _Precedence:
 
 
 def _action_faults(
-    flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
+    flow: LoadedFlow, action_id: str, action: ActionSpec, names: Collection[str]
 ) -> Iterator[Fault]:
     document, path = flow.document, ('actions', action_id)
     spend(len(action.parameters))
@@ -184,7 +184,7 @@ def _action_faults(
             yield from _number_faults(document, where, (field,), value)
 
 
-def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
+def check_names(flow: LoadedFlow, facts: Mapping[str, Kind]) -> None:
     """Raise DocumentError if a condition is not valid for these facts; `facts`: kinds by name."""
     faults = [
         fault for one in with_nested(flow) for action_id, action in one.actions.items()
@@ -299,8 +299,9 @@ def _number_faults(
             yield from _number_faults(document, where, (*path, index), item)
 
 
-def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
-                        ) -> Iterator[Fault]:
+def _alternative_faults(
+    flow: LoadedFlow, action_id: str, action: ActionSpec, names: Collection[str],
+) -> Iterator[Fault]:
     """Yield the faults of an action with each of its fallbacks applied."""
     changing = [(path, strategy) for path, strategy in strategies(action)
                 if strategy.parameters or strategy.fields]

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .flow import Flow
+from .flow import LoadedFlow
 from .loops import LoopSpec
 from ...graphs.drawing import dot_lines, Drawing, mermaid_ids, mermaid_label, render, table_lines
 from ...lifecycle.spec import ActionSpec, WhenSpec
 from ...lifecycle.work import NestingSpec
 
 
-def render_flow(flow: Flow, format: str = 'mermaid') -> str:  # noqa: A002
+def render_flow(flow: LoadedFlow, format: str = 'mermaid') -> str:  # noqa: A002
     """Return a flow in format `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
     return render(flow, format, FORMATS)
 
 
-def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
+def _edges(flow: LoadedFlow) -> Iterator[tuple[str, str, str]]:
     """Yield the dependencies: earlier action, later action, kind or condition."""
     for name, action in flow.actions.items():
         for needed, kind in action.after.items():
@@ -27,7 +27,7 @@ def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
                 else '' if kind == 'success' else kind
 
 
-def _inside(flow: Flow, name: str, action: ActionSpec) -> str:
+def _inside(flow: LoadedFlow, name: str, action: ActionSpec) -> str:
     """Return which flows the work of an action is; '' if it is none."""
     nested = flow.nested.get(name, {})
     return ', '.join(
@@ -36,7 +36,7 @@ def _inside(flow: Flow, name: str, action: ActionSpec) -> str:
         for index, step in enumerate(action.steps) if isinstance(step, NestingSpec))
 
 
-def _mermaid(flow: Flow) -> Iterator[str]:
+def _mermaid(flow: LoadedFlow) -> Iterator[str]:
     """Yield a flow chart: motions are boxes, flows boxes with a double border, others round."""
     ids = mermaid_ids(flow.actions)
     yield 'flowchart TD'
@@ -50,7 +50,7 @@ def _mermaid(flow: Flow) -> Iterator[str]:
         yield f'    {ids[needed]} -->{label} {ids[name]}'
 
 
-def _dot(flow: Flow) -> Iterator[str]:
+def _dot(flow: LoadedFlow) -> Iterator[str]:
     """Return a directed graph: motions are boxes, flows 3D boxes, others ellipses."""
     return dot_lines(flow.name, (
         (name, 'box' if action.physical else 'box3d' if _inside(flow, name, action)
@@ -58,7 +58,7 @@ def _dot(flow: Flow) -> Iterator[str]:
         for name, action in flow.actions.items()), _edges(flow))
 
 
-def _table(flow: Flow) -> list[str]:
+def _table(flow: LoadedFlow) -> list[str]:
     after: dict[str, list[str]] = {name: [] for name in flow.actions}
     for needed, name, terms in _edges(flow):
         after[name].append(f'{needed} ({terms})' if terms else needed)

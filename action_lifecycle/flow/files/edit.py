@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .edit_provenance import ActionSource
-from .flow import Flow
+from .flow import LoadedFlow
 from ..scheduling.scheduler import After
 from ...documents.errors import DocumentError, Fault
 from ...documents.suggestions import nearest
@@ -91,7 +91,7 @@ class StagedEdit:
 
     changes: Mapping[str, ActionSource | None]
     after: Mapping[str, After | None]
-    flow: Flow
+    flow: LoadedFlow
     left_out: tuple[str, ...]
     end: FlowEnd | None = None
 

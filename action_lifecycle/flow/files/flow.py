@@ -40,7 +40,7 @@ MAY_BE_LATE = ('after', FOR_EACH)
 KINDS = ('success', 'completion', 'unconditional')
 
 
-class Flow:
+class LoadedFlow:
     """
     A checked flow with the values of its parameters.
 
@@ -71,7 +71,7 @@ class Flow:
         self.raws: MutableMapping[str, Mapping[str, Any]] = dict(spec.actions)
         self.actions: dict[str, ActionSpec] = {}
         self.late: dict[str, list[tuple[Path, str]]] = {}
-        self.nested: dict[str, dict[int, tuple[WorkSpec, Flow]]] = {}
+        self.nested: dict[str, dict[int, tuple[WorkSpec, LoadedFlow]]] = {}
         self.refers: set[Reference] = set()
         self.sources = Sources()
         self.bound: Mapping[str, Mapping[str, Any]] = {}
@@ -79,7 +79,7 @@ class Flow:
         self.chain: tuple[str, ...] = ()
         self.is_loop = False
 
-    def copy(self) -> Flow:
+    def copy(self) -> LoadedFlow:
         """Return a copy that can be edited independently."""
         other = copy.copy(self)
         other.raws, other.actions = dict(self.raws), dict(self.actions)
@@ -87,7 +87,7 @@ class Flow:
         other.refers = set(self.refers)
         return other
 
-    def with_changes(self, changes: Mapping[str, ActionSource | None]) -> Flow:
+    def with_changes(self, changes: Mapping[str, ActionSource | None]) -> LoadedFlow:
         """Return a view of the flow with changed sources, without specs."""
         other = copy.copy(self)
         new = {name: source for name, source in changes.items() if source is not None}
@@ -97,7 +97,7 @@ class Flow:
         other.actions, other.late, other.nested, other.refers = {}, {}, {}, set()
         return other
 
-    def apply(self, view: Flow, changes: Mapping[str, ActionSource | None]) -> None:
+    def apply(self, view: LoadedFlow, changes: Mapping[str, ActionSource | None]) -> None:
         """Apply changes, with the checked specs of a view made by `with_changes`."""
         base, known = self._documents()
         for name, source in changes.items():
@@ -307,7 +307,7 @@ def _own_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
     return own if isinstance(own, dict) else {}
 
 
-def with_nested(flow: Flow) -> Iterator[Flow]:
+def with_nested(flow: LoadedFlow) -> Iterator[LoadedFlow]:
     """Yield a flow and, once each, the flows that nest in it, as far as they are known."""
     known: set[int] = set()
     front = [flow]

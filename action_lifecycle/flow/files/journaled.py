@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import json
 from typing import Any
 
-from .flow import Flow
+from .flow import LoadedFlow
 from .loader import parse_flow, parse_loop
 from .sources import from_rows, Reference, Source, Sources
 from ...journal.row import Row
@@ -19,7 +19,7 @@ CACHED = 128
 """Number of flows that are kept parsed: nested flows and runs of a flow have the same text."""
 _HEAD = ('length', 'nested', 'origin', 'file', 'parameters')
 """The data of the row 'accepted' that a flow depends on"""
-_cache: OrderedDict[str, Flow] = OrderedDict()
+_cache: OrderedDict[str, LoadedFlow] = OrderedDict()
 
 
 class JournaledText:
@@ -60,7 +60,7 @@ class JournaledText:
         """Return the text as far as the rows up to `seq` have it."""
         return ''.join(part for part, end in zip(self._parts, self._ends) if end <= seq)
 
-    def read(self, folders: Sequence[str] | None = None) -> Flow:
+    def read(self, folders: Sequence[str] | None = None) -> LoadedFlow:
         """
         Return the flow as it was accepted; raises `DocumentError` if it can't be read.
 
@@ -77,7 +77,7 @@ class JournaledText:
                 sort_keys=True)
         return self._key
 
-    def cached(self) -> Flow:
+    def cached(self) -> LoadedFlow:
         """
         Return the flow as `read([])` does, which must not be changed, from a cache.
 
@@ -93,7 +93,7 @@ class JournaledText:
 
 def journaled_flow(
     head: Mapping[str, Any], text: str, folders: Sequence[str] | None = None
-) -> Flow:
+) -> LoadedFlow:
     """
     Return the flow as it was accepted; raises `DocumentError` if it can't be read.
 

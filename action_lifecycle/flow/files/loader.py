@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loads flow files as a `Flow`; reports all faults with their lines."""
+"""Loads flow files as a `LoadedFlow`; reports all faults with their lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from .alternatives import strategies
 from .checks import checked_action, order_faults
 from .edit_provenance import FlowDocument, Path, PlacedDocument
-from .flow import Flow
+from .flow import LoadedFlow
 from .loops import element_names, FOR_EACH, LoopDocument, LoopSpec
 from .names import IDENTIFIER, name_fault
 from .parameters import example, MAX_PARAMETERS, parameter_values
@@ -48,7 +48,7 @@ class CyclicFlow(DocumentError):
     """A flow has a cycle of dependencies."""
 
 
-def load_flow(path: str | FilePath, **parameters: Any) -> Flow:
+def load_flow(path: str | FilePath, **parameters: Any) -> LoadedFlow:
     """Load a flow file; `parameters`: values by name. Raises `DocumentError` with all faults."""
     document = read_document(path, max_bytes=MAX_FLOW_BYTES)
     return load_document(document, FilePath(path).read_text(encoding='utf-8'), parameters)
@@ -57,7 +57,7 @@ def load_flow(path: str | FilePath, **parameters: Any) -> Flow:
 def parse_flow(
     text: str, name: str, parameters: Mapping[str, Any] | None = None,
     sources: Sources | None = None,
-) -> Flow:
+) -> LoadedFlow:
     """
     Parse a flow from YAML text; raises `DocumentError` with all faults.
 
@@ -70,7 +70,7 @@ def parse_flow(
 def load_document(
     document: Document, text: str, given: Mapping[str, Any], sources: Sources | None = None,
     chain: tuple[str, ...] = (),
-) -> Flow:
+) -> LoadedFlow:
     """Return the flow of a document; `chain`: the files of the flows that it nests in."""
     faults: list[Fault] = []
     try:
@@ -88,7 +88,7 @@ def load_document(
 
 def _checked(
     document: Document, text: str, given: Mapping[str, Any], faults: list[Fault], limit: Budget,
-) -> Flow:
+) -> LoadedFlow:
     """Return the flow; adds its faults to `faults`, also if the budget is exceeded."""
     spend_on(dict(given))
     declared = document.data.get('parameters') if isinstance(document.data, dict) else None
@@ -106,12 +106,12 @@ def _checked(
                    for field, message in schedule_faults(spec.schedule, of_action=False)]
     if faults:
         raise DocumentError(faults)
-    flow = Flow(document, text, spec, values)
+    flow = LoadedFlow(document, text, spec, values)
     check_actions(flow, faults, limit)
     return flow
 
 
-def check_actions(flow: Flow, faults: list[Fault], limit: Budget) -> None:
+def check_actions(flow: LoadedFlow, faults: list[Fault], limit: Budget) -> None:
     """Add the specs of its actions to a flow; raises `DocumentError` with all faults."""
     document, actions = flow.document, dict[str, ActionSpec]()
     for action_id in flow.raws:
@@ -167,7 +167,7 @@ def _dialogue_faults(document: Document, spec: FlowSpec) -> Iterator[Fault]:
         yield document.fault(error.path, str(error))
 
 
-def nested_faults(flow: Flow, names: Iterable[str]) -> list[Fault]:
+def nested_faults(flow: LoadedFlow, names: Iterable[str]) -> list[Fault]:
     """Load the flows that these actions nest; returns the faults, and where each is used."""
     faults: list[Fault] = []
     with budget(MOST_STEPS, 'reading the nested flows'):
@@ -188,7 +188,7 @@ def nested_faults(flow: Flow, names: Iterable[str]) -> list[Fault]:
     return faults
 
 
-def _alternatives(flow: Flow, action_id: str) -> Iterator[tuple[Path, ActionSpec]]:
+def _alternatives(flow: LoadedFlow, action_id: str) -> Iterator[tuple[Path, ActionSpec]]:
     """Yield the alternatives of an action that have work of their own, with their paths."""
     for below, strategy in strategies(flow.actions[action_id]):
         if not WORK.fields.isdisjoint(strategy.fields):
@@ -197,7 +197,7 @@ def _alternatives(flow: Flow, action_id: str) -> Iterator[tuple[Path, ActionSpec
 
 
 def _used(
-    flow: Flow, action_id: str, step: NestingSpec, path: Path, error: Exception
+    flow: LoadedFlow, action_id: str, step: NestingSpec, path: Path, error: Exception
 ) -> Iterator[Fault]:
     """Yield the faults of a nested flow; those in another file say where it is used."""
     place = (*path, *step.path) if len(path) == 2 else path
@@ -214,9 +214,9 @@ def _used(
 
 
 def nested_flow(
-    outer: Flow, action_id: str, step: Any, seen: Mapping[str, Any] | None = None,
+    outer: LoadedFlow, action_id: str, step: Any, seen: Mapping[str, Any] | None = None,
     path: Path | None = None,
-) -> Flow | None:
+) -> LoadedFlow | None:
     """
     Return the flow that a step of an action nests; raises `DocumentError` with all faults.
 
@@ -247,7 +247,7 @@ def nested_flow(
 
 
 def _referenced(
-    outer: Flow, action_id: str, name: str, where: Path
+    outer: LoadedFlow, action_id: str, name: str, where: Path
 ) -> tuple[Document, str]:
     """Return the document and the text of a flow in another file."""
     said = f"action '{action_id}', flow: "
@@ -278,8 +278,8 @@ def _examples(document: Document, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _loop(
-    outer: Flow, action_id: str, step: LoopSpec, path: Path, seen: Mapping[str, Any] | None
-) -> Flow | None:
+    outer: LoadedFlow, action_id: str, step: LoopSpec, path: Path, seen: Mapping[str, Any] | None
+) -> LoadedFlow | None:
     """Return the flow of an action with `for_each`; see `nested_flow`."""
     elements = step.elements
     if isinstance(elements, list) and len(elements) > MAX_ACTIONS:
@@ -310,7 +310,7 @@ def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in body.items() if unknown.isdisjoint(names_read(value))}
 
 
-def parse_loop(text: str, name: str, sources: Sources) -> Flow:
+def parse_loop(text: str, name: str, sources: Sources) -> LoadedFlow:
     """Return the flow of an action with `for_each` from the text that was journaled."""
     flow = _loop_flow(json.loads(text), lambda raws, numbers: Document(
         name, {'flow': name, 'actions': raws}, (1, 1), {}))
@@ -319,7 +319,7 @@ def parse_loop(text: str, name: str, sources: Sources) -> Flow:
     return flow
 
 
-def _check_loop(flow: Flow) -> None:
+def _check_loop(flow: LoadedFlow) -> None:
     with budget(MOST_STEPS, 'reading the elements') as limit:
         faults: list[Fault] = []
         try:
@@ -333,7 +333,7 @@ def _check_loop(flow: Flow) -> None:
 def _loop_flow(
     data: Mapping[str, Any],
     document: Callable[[Mapping[str, Any], Mapping[str, int]], Document],
-) -> Flow:
+) -> LoadedFlow:
     """Return the flow of an action with `for_each`, not checked; `data`: as journaled."""
     names = element_names(data['elements'])
     raws: dict[str, Any] = {}
@@ -342,7 +342,7 @@ def _loop_flow(
         raws[name] = {**data['action'], 'after': {before: 'success'}} \
             if data['in_order'] and before is not None else data['action']
         before = name
-    flow = Flow(
+    flow = LoadedFlow(
         document(raws, {name: index for index, name in enumerate(names)}), json.dumps(data),
         FlowSpec(flow=data['flow'], max_motions=data['max_motions'], actions={}),
         data['parameters'])

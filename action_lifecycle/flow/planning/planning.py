@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import Field
 
 from .asker import Asker, PlanService, Reply
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..files.loader import CyclicFlow, parse_flow
 from ..run.recorder import JournalRecorder
 from ...documents.errors import DocumentError, LifecycleError
@@ -49,12 +49,12 @@ class Planned:
     """The result of a request: a flow, or an error."""
 
     order: PlanOrder
-    flow: Flow | None = None
+    flow: LoadedFlow | None = None
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
 
 
-Check = Callable[[Flow, 'Callable[[ErrorCode, list[str]], None]'], None]
+Check = Callable[[LoadedFlow, 'Callable[[ErrorCode, list[str]], None]'], None]
 """Checks a flow with the bridge, then calls back with NONE, or an error code and all faults."""
 
 
@@ -184,7 +184,7 @@ class _Request(Asker):
         self.planner.apart(lambda: parse_flow(answer, name, self.order.parameters),
                            self.unless_over(self.parsed))
 
-    def parsed(self, flow: Flow | None, error: Exception | None) -> None:
+    def parsed(self, flow: LoadedFlow | None, error: Exception | None) -> None:
         """Process the result of parsing an answer."""
         if isinstance(error, CyclicFlow):
             self.end(ErrorCode.FLOW_CYCLE, str(error))  # without a retry
@@ -196,7 +196,7 @@ class _Request(Asker):
             self.planner.check(flow, self.unless_over(
                 lambda code, faults: self.checked(flow, code, faults)))
 
-    def checked(self, flow: Flow, code: ErrorCode, faults: list[str]) -> None:
+    def checked(self, flow: LoadedFlow, code: ErrorCode, faults: list[str]) -> None:
         """Process the result of the bridge's check."""
         if code is ErrorCode.NONE:
             self.planner.planned(Planned(self.order, flow))

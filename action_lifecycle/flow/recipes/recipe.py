@@ -21,7 +21,7 @@ from typing import Any
 
 from .recipe_file import FactThen, read_recipe, recipe_path, RecipeAction, RecipeSpec, SourceSpec
 from .recipe_world import world_differences
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...documents.models import as_written
@@ -54,7 +54,7 @@ class Recipe:
         return cls(read_recipe(path))
 
     @classmethod
-    def of(cls, name: str, flow_id: str, flow: Flow, fragments: Sequence[Mapping[str, Any]],
+    def of(cls, name: str, flow_id: str, flow: LoadedFlow, fragments: Sequence[Mapping[str, Any]],
            origin: Mapping[str, Any], now: float) -> Recipe:
         """Return the recipe of a verified run from its fragments; `now`: wall time (s)."""
         source = origin.get('source') or source_of(flow, str(origin.get('file', '')))
@@ -188,7 +188,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def source_of(flow: Flow, file: str) -> dict[str, Any]:
+def source_of(flow: LoadedFlow, file: str) -> dict[str, Any]:
     """Return the source of a flow in the format of recipes; `file`: '' if there is none."""
     parameters = json.dumps(flow.parameters, sort_keys=True)
     return {'name': flow.name, 'file': file, 'sha256': digest(flow.text), 'text': flow.text,

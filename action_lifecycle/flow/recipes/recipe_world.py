@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .recipe_file import FactThen, TOLERANCE
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ...documents.models import as_written
 from ...documents.templates.template import parts_read
 from ...lifecycle.ports import Evidence
 from ...world.expressions.expression import compile_expression
 
 
-def facts_of_goals(flow: Flow) -> list[str]:
+def facts_of_goals(flow: LoadedFlow) -> list[str]:
     """Return the names of the facts that goals and templates read, sorted."""
     found: set[str] = set()
     for name, action in flow.actions.items():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .flow_control import FlowControl
 from .runners import Runners
 from ..files.edit import StagedEdit
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..scheduling.dag import topological_order
 from ..scheduling.scheduler import Dependencies
 from ...documents.errors import LifecycleError
@@ -54,7 +54,7 @@ class FlowRun:
     """
 
     def __init__(
-        self, flow_id: str, flow: Flow, priority: int,
+        self, flow_id: str, flow: LoadedFlow, priority: int,
         make_runner: Callable[[FlowRun, str], ActionRunner],
         commit: Callable[[FlowRun, Any], None], *, recipe: str = '',
         origin: Mapping[str, Any] | None = None, parent: FlowRun | None = None,

@@ -24,7 +24,7 @@ from .recorder import JournalRecorder
 from .start_inputs import fetch_seen
 from .summary import summary_of, why_failed
 from ..files.alternatives import Alternatives, no_recipes, Recipes
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ...graphs.graph import Graph
 from ...lifecycle.action import Action
 from ...lifecycle.ports import LifecycleClock, Operator, Verifier, WorkHost, World
@@ -67,7 +67,7 @@ class FlowRunner:
         self._advancing: set[str] = set()
 
     def new_run(
-        self, flow: Flow, flow_id: str, priority: int, recipe: str,
+        self, flow: LoadedFlow, flow_id: str, priority: int, recipe: str,
         origin: Mapping[str, Any] | None, parent: FlowRun | None = None,
     ) -> FlowRun:
         """Return a new run in START; it is not added to `runs`. `parent`: its outer flow."""

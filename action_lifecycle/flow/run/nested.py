@@ -18,7 +18,7 @@ from typing import Any
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .flow_runner import FlowRunner
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ..files.loader import nested_flow
 from ..files.loops import LoopSpec
 from ...documents.errors import LifecycleError
@@ -233,11 +233,11 @@ class NestedWork:
         else:
             self._made(run, flow, None)
 
-    def _made_apart(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
+    def _made_apart(self, run: FlowRun, flow: LoadedFlow | None, error: Exception | None) -> None:
         if not run.left:  # else a restart makes it again
             self._made(run, flow, error)
 
-    def _made(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
+    def _made(self, run: FlowRun, flow: LoadedFlow | None, error: Exception | None) -> None:
         """Start the flow that was made, or report why there is none."""
         flows = self._flows.flows
         if error is not None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ..files.flow import Flow
+from ..files.flow import LoadedFlow
 from ...lifecycle.running.runner import ActionRunner
 
 
 class Runners(Mapping[str, ActionRunner]):
     """The runners of a flow's actions; each is created on first access."""
 
-    def __init__(self, flow: Flow, make: Callable[[str], ActionRunner]) -> None:
+    def __init__(self, flow: LoadedFlow, make: Callable[[str], ActionRunner]) -> None:
         self._flow = flow
         self._make = make
         self._made: dict[str, ActionRunner] = {}

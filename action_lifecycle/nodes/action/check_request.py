@@ -15,14 +15,14 @@ from action_lifecycle_msgs.srv import Check
 from ...documents.templates.template import has_template, parts_read
 from ...flow.files.checks import judged_conditions, RESULT_NAMES
 from ...flow.files.edit_provenance import Path
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...lifecycle.ports import Condition, conditions_of, knows, MotionStep
 from ...lifecycle.spec import ActionSpec
 from ...ros.conversions.motion import condition_to, step_to
 
 
 def check_request(
-    flow: Flow, action_id: str, action: ActionSpec, full_name: Callable[[str], str]
+    flow: LoadedFlow, action_id: str, action: ActionSpec, full_name: Callable[[str], str]
 ) -> tuple[Check.Request, list[Path]]:
     """
     Return the request, and the path of each of its conditions in the action.
@@ -56,7 +56,7 @@ def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
             yield where, Condition(str(where[0]), when.condition, max_age=when.max_age)
 
 
-def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
+def _facts_read(flow: LoadedFlow, action_id: str) -> Iterator[tuple[Path, Condition]]:
     for where, text in flow.late.get(action_id, ()):
         for name, _ in sorted(parts_read(text, 'facts')):
             yield where, Condition(str(where[0]), knows(name))

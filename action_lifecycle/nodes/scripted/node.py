@@ -19,7 +19,7 @@ from .servers import make_servers
 from .transforms import Transforms
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
-from ...flow import Flow
+from ...flow import LoadedFlow
 from ...flow.files.flow import with_nested
 from ...lifecycle.states import ActionState
 from ...ros.interfaces.field_kinds import field_kind
@@ -53,7 +53,7 @@ class ScriptedNode(Node):
     """
 
     def __init__(
-        self, flow: Flow, facts: str | Path, script: RobotScript | None = None, *,
+        self, flow: LoadedFlow, facts: str | Path, script: RobotScript | None = None, *,
         events: Sequence[Event] = (), writers: Mapping[str, Writer] | None = None,
         action_node: str = 'action_lifecycle', **kwargs: Any,
     ) -> None:
@@ -187,7 +187,7 @@ class ScriptedNode(Node):
         publisher.messages.message(own)
 
 
-def _uses(flow: Flow) -> dict[str, list[BridgeWork]]:
+def _uses(flow: LoadedFlow) -> dict[str, list[BridgeWork]]:
     """Return what each action asks of servers, services and topics."""
     return {name: [step for step in action.steps if isinstance(step, BridgeWork)]
             for one in with_nested(flow) for name, action in one.actions.items()}

@@ -13,7 +13,6 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from .guarded_node import GuardedNode
 from .timers import TimerQueue
 
 
@@ -41,9 +40,14 @@ class CallHost:
         seconds: float = self._node.get_clock().now().nanoseconds * 1e-9
         return seconds
 
+    def executor_of_node(self) -> Any:
+        """Return the executor that has the node now; None if none has it."""
+        executor = self._node.executor  # it stays set when an executor has let the node go
+        return executor if executor is not None and self._node in executor.get_nodes() else None
+
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Call back in the executor's thread; if there is no executor yet, at once."""
-        executor = self._node.executor
+        """Call back in the executor's thread; if no executor has the node, at once."""
+        executor = self.executor_of_node()
         if executor is None:
             callback()
         else:
@@ -60,8 +64,3 @@ class CallHost:
                 self._node.get_logger().error(f'{what}: {traceback.format_exc()}')
                 return otherwise
         return safe
-
-
-def host_of(node: Any) -> Any:
-    """Return what calls need of a node: itself, if it is one of this package."""
-    return node if isinstance(node, GuardedNode) else CallHost(node)

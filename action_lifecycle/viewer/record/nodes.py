@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from .shown import Node
 from .versions import Version
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.scheduling.dag import CycleError, topological_order
 from ...lifecycle.spec import ActionSpec, WhenSpec
 from ...lifecycle.work import STEPS
@@ -20,7 +20,7 @@ Nested = Callable[[str, str, Version], 'list[tuple[str, Version]]']
 
 def nodes_of(
     version: Version, nested: Nested, prefix: str = '', group: str = ''
-) -> Iterator[tuple[Node, Flow | None]]:
+) -> Iterator[tuple[Node, LoadedFlow | None]]:
     """
     Yield the actions of a flow in topological order, each followed by those that it runs.
 
@@ -42,7 +42,7 @@ def nodes_of(
             yield from nodes_of(inner, nested, below, path)
 
 
-def static_flows(flow: Flow | None, name: str) -> list[Flow]:
+def static_flows(flow: LoadedFlow | None, name: str) -> list[LoadedFlow]:
     """Return the flows that an action will run, as far as they are known before it starts."""
     steps = {} if flow is None else flow.nested.get(name, {})
     return [steps[index][1] for index in sorted(steps)]

@@ -13,12 +13,12 @@ from .flow_part import expected_flows, FlowPart
 from .nodes import nodes_of
 from .shown import Node
 from .versions import Version
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...lifecycle.flow_ids import stored
 
 KEPT = 4
 """Number of moments whose graphs are kept."""
-Structure = tuple[Mapping[str, Node], Mapping[str, 'Flow | None']]
+Structure = tuple[Mapping[str, Node], Mapping[str, 'LoadedFlow | None']]
 """The nodes by path, in topological order, and the flow that each is part of."""
 
 
@@ -52,7 +52,7 @@ class Structures:
         outer, slash, name = path.rpartition('/')
         return self._parts.get(outer + slash), name
 
-    def flow_of(self, path: str, seq: int) -> Flow | None:
+    def flow_of(self, path: str, seq: int) -> LoadedFlow | None:
         """Return the flow that has an action, also of an earlier attempt; None if not known."""
         part, name = self.find(path)
         if part is None or part.begun > seq:
@@ -69,7 +69,7 @@ class Structures:
             return part.nested(name, version, seq)
 
         nodes: dict[str, Node] = {}
-        flows: dict[str, Flow | None] = {}
+        flows: dict[str, LoadedFlow | None] = {}
         if self._root.begun and self._root.begun <= seq:
             for node, flow in nodes_of(self._root.versions.at(seq), nested):
                 nodes[node.path], flows[node.path] = node, flow

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...documents.errors import LifecycleError
 from ...flow.edits.edit_validation import idle_run, replay_edit
 from ...flow.files.edit import StagedEdit
-from ...flow.files.flow import Flow
+from ...flow.files.flow import LoadedFlow
 from ...flow.files.journaled import JournaledText
 from ...flow.run.flow_run import FlowRun
 from ...journal.row import JournalError, Row
@@ -27,7 +27,7 @@ class Version(NamedTuple):
     `names`: the actions that are known from rows only, if the text or an edit can't be read.
     """
 
-    flow: Flow | None
+    flow: LoadedFlow | None
     names: tuple[str, ...]
 
     @property
@@ -53,7 +53,7 @@ class FlowVersions:
         self.flow_id = flow_id
         self.fault = 'the journal does not have its text'
         self._text = JournaledText()
-        self._base: Flow | None = None
+        self._base: LoadedFlow | None = None
         self._since = 0  #: the row that completes the text
         self._run: FlowRun | None = None
         self._edits: list[_Edit] = []

@@ -41,7 +41,7 @@ def test_the_verbs_are_those_that_people_look_for() -> None:
         'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'jobs', 'operations', 'list',
         'history', 'dialogue', 'journal verify', 'journal export', 'ledger rebuild',
         'session list', 'session show', 'session send', 'session run', 'validate', 'graph',
-        'schema', 'black-box', 'fit', 'report', 'replay', 'test', 'view'}
+        'schema', 'black-box', 'fit', 'report', 'replay', 'test', 'view', 'new'}
 
 
 @pytest.mark.parametrize('verb', VERBS)

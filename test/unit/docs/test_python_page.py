@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import re
 import subprocess
@@ -25,8 +26,9 @@ def test_the_flow_of_the_page_is_that_of_the_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / 'go_to.py').write_text(EXAMPLES[0].text, encoding='utf-8')
-    done = subprocess.run([sys.executable, 'go_to.py'], cwd=tmp_path, capture_output=True,
-                          text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, 'go_to.py'], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join([str(ROOT), *sys.path])})
     (tmp_path / 'go_to.yaml').write_text(done.stdout, encoding='utf-8')
     monkeypatch.chdir(tmp_path)
     assert main(['validate', 'go_to.yaml']) == 0

@@ -17,7 +17,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
-from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
+from action_lifecycle.flow import FlowRun, JournalRecorder, LoadedFlow, Orchestrator, parse_flow
 from action_lifecycle.journal import Entry, Journal, JournalError, Row
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
@@ -224,7 +224,7 @@ class Process:
         assert action.state.value == row.to_state
         self.changes.append((action.action_id, row.from_state, row.to_state))
 
-    def parse(self, text: str) -> Flow:
+    def parse(self, text: str) -> LoadedFlow:
         return parse_flow(text, 'f.yaml')
 
     def submit(self, text: str, flow_id: str = 'f', **options: Any) -> FlowRun:

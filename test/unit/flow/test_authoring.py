@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
+import functools
 import inspect
 from pathlib import Path
 import re
@@ -45,7 +47,13 @@ from action_lifecycle.lifecycle.work import WORK
 from action_lifecycle.world.expressions.expression import compile_expression
 from hypothesis import given
 from hypothesis import strategies as st
+import numpy as np
 import pytest
+
+
+class Mode(str, Enum):
+    AUTO = 'auto'
+
 
 GRIP = 'control_msgs/action/GripperCommand'
 ROOT = Path(__file__).parents[3]
@@ -87,6 +95,10 @@ def faults_of(flow: Flow, **parameters: Any) -> list[Any]:
     (contains(facts.label, 'red'), "'red' in label"),
     (facts.held == True, 'held == true'),  # noqa: E712
     (facts.a[-1] + 1, 'a[-1] + 1'), (facts.a % 3 // 2 != 1, 'a % 3 // 2 != 1'),
+    (facts.mode == Mode.AUTO, "mode == 'auto'"), (+facts.a, 'a'),
+    (facts.open == np.True_, 'open == true'), (facts.at[np.int64(1)], 'at[1]'),
+    (fn.dist(facts.at, np.array([1.0, 2.0])) < 1, 'dist(at, [1.0, 2.0]) < 1'),
+    (np.float64(2.0) - facts.a, '2.0 - a'),
     (1 < facts.a, 'a > 1'),  # noqa: SIM300
 ])
 def test_operators_write_expressions(value: Any, text: str) -> None:
@@ -173,6 +185,26 @@ def test_facts_in_requests_are_read_when_physical_work_is_sent_and_else_at_its_s
     flow.load()
 
 
+def test_where_a_value_stands_says_how_it_is_written_whatever_the_field_is_called() -> None:
+    flow = Flow('f', defaults={'require': {'condition': facts.ready, 'within': x}})
+    flow.parameter('x', 3.0)
+    flow.action('parameters', tool('say', {'reason': x, 'until': [x], 'condition': x}),
+                confirm=facts.gap > x, retry={'delay': x})
+    flow.action('b', job('my.tasks:a', input={'success': x}), repeat={
+        'times': 3, 'until': {'condition': facts.gap > x, 'within': x}},
+        after={'parameters': {'condition': facts.gap < x}})
+    written = parse_document(flow.to_yaml(), 'f').data
+    assert written['defaults'] == {'require': {'condition': 'ready', 'within': '{{ x }}'}}
+    first, second = written['actions']['parameters'], written['actions']['b']
+    assert first['tool']['arguments'] == {
+        'reason': '{{ x }}', 'until': ['{{ x }}'], 'condition': '{{ x }}'}
+    assert (first['confirm'], first['retry']) == ('gap > x', {'delay': '{{ x }}'})
+    assert second['job']['input'] == {'success': '{{ x }}'}
+    assert second['repeat'] == {
+        'times': 3, 'until': {'condition': 'gap > x', 'within': '{{ x }}'}}
+    assert second['after'] == {'parameters': {'condition': 'gap < x'}}
+
+
 def test_the_flow_file_of_a_python_flow_is_the_same_flow() -> None:
     flow = Flow('drive', description='Drive there.', max_motions=1, deadline=60)
     to_x = flow.parameter('x', 4.0)
@@ -195,7 +227,15 @@ def test_flows_nest() -> None:
     grip(inner)
     outer = Flow('outer')
     outer.action('one', nested(inner, {'speed': 0.2}))
-    assert [name for name, _ in outer.load().named_actions()] == ['one', 'one/grip']
+    inner.action('later', tool('log'), after='grip')
+    assert [name for name, _ in outer.load().named_actions()] == [
+        'one', 'one/grip', 'one/later']
+    itself = Flow('itself')
+    itself.action('a', nested(itself))
+    assert 'does a flow nest itself?' in faults_of(itself)[0].message
+    long = Flow('long')
+    grip(long, confirm=functools.reduce(lambda total, one: total + one, range(3000), facts.a) > 1)
+    assert 'the expression is nested too deeply' in faults_of(long)[0].message
 
 
 def test_functions_stand_for_their_names() -> None:
@@ -204,15 +244,16 @@ def test_functions_stand_for_their_names() -> None:
         return Verdict('completed')
 
     flow = Flow('f')
-    flow.action('count', job({'a': ROOT.joinpath, 'b': [inspect.getsource]}))
+    flow.action('count', job({'a': 'my.tasks:a', 'b': [inspect.getsource]}))
     grip(flow, verify=checker(quiet))
     actions = parse_document(flow.to_yaml(), 'f').data['actions']
     assert actions['grip']['verify'] == {'by': 'checker', 'checker': 'of_this_test'}
     assert actions['count']['job']['invoke']['b'] == ['inspect:getsource']
     with pytest.raises(ValueError, match="add the entry point 'grip = .*:grip' to the group"):
         checker(grip)
-    with pytest.raises(ValueError, match='another process can not import it'):
-        job(lambda: None)
+    for wrong in (lambda: None, functools.partial(len, ''), [].append):
+        with pytest.raises(ValueError, match='another process can not import it'):
+            job(wrong)
 
 
 # -- faults
@@ -269,6 +310,8 @@ def test_messages_about_lines_of_the_flow_file_name_those_of_the_python_file() -
     (lambda: facts.a > float('nan'), 'nan can not stand in an expression'),
     (lambda: fn.distance(1, 2), "there is no function 'distance'"),
     (lambda: Flow('f').action('a', {'motion': {}}), r'expected work such as motion\(…\)'),
+    (lambda: ~facts.gap > 0.02, r'put each comparison in parentheses'),
+    (lambda: (facts.a > 1) & facts.b > 2, r'put each comparison in parentheses'),
     (lambda: motion('nav', int), 'is no class of a ROS type of kind action'),
     (lambda: motion('nav', GRIP, 3), 'expected a mapping of fields or a message, got 3'),
 ])

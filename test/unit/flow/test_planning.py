@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import sqlite3
 from typing import Any
 
-from action_lifecycle.flow.files.flow import Flow
+from action_lifecycle.flow.files.flow import LoadedFlow
 from action_lifecycle.flow.planning.asker import LONGEST_DELAY, MAX_ANSWER, MAX_FAILURES, PlanReply
 from action_lifecycle.flow.planning.planning import Planned, Planner, PlanOrder
 from action_lifecycle.journal import Entry
@@ -53,7 +53,7 @@ class Life:
             service, self.check, self.apart, process.orchestrator.recorder, self.planned)
         process.orchestrator.restore()
 
-    def check(self, flow: Flow, done: Callable[[ErrorCode, list[str]], None]) -> None:
+    def check(self, flow: LoadedFlow, done: Callable[[ErrorCode, list[str]], None]) -> None:
         code, faults = self.faults.pop(0) if self.faults else (ErrorCode.NONE, [])
         self.process.clock.call_later(0.1, lambda: done(code, faults))
 

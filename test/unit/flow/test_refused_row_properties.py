@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
-from action_lifecycle.flow import Flow, FlowRun, parse_flow
+from action_lifecycle.flow import FlowRun, LoadedFlow, parse_flow
 from action_lifecycle.flow.orchestrator import BEGINNING
 from action_lifecycle.journal import Entry, verify_journal
 from action_lifecycle.lifecycle.running.work_states import step_id
@@ -129,7 +129,7 @@ class Moving(Robot):
 
 
 @functools.cache
-def parsed(flow: str) -> Flow:
+def parsed(flow: str) -> LoadedFlow:
     return parse_flow(f'flow: f\nactions:\n  a:\n{FLOWS[flow]}', 'f.yaml')
 
 

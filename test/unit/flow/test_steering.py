@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
-from action_lifecycle.flow.files.flow import Flow
+from action_lifecycle.flow.files.flow import LoadedFlow
 from action_lifecycle.flow.planning.asker import MAX_FAILURES, MAX_TRIES, PlanReply
 from action_lifecycle.flow.run.flow_run import FlowRun
 from action_lifecycle.testing.stepped_clock import Later
@@ -113,7 +113,7 @@ def test_nothing_that_a_planner_says_skips_the_check_of_the_robot(
         start, clock, PlanReply(True, f'- add: {{d: {{{MOTION}}}, e: {{{MOTION}}}}}'))
     checked: list[list[str]] = []
 
-    def check(flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
+    def check(flow: LoadedFlow, done: Callable[[LifecycleError | None], None]) -> None:
         checked.append(sorted(flow.actions))
         clock.call_later(2.0, lambda: done(LifecycleError('there is no server arm')))
 

@@ -14,7 +14,7 @@ from rclpy.task import Future
 from .flow_check import FlowCheck, FlowRefused
 from ....documents.errors import LifecycleError
 from ....flow.files.edit import EditRefused, EditResult, parse_edit
-from ....flow.files.flow import Flow
+from ....flow.files.flow import LoadedFlow
 from ....flow.orchestrator import Orchestrator
 from ....journal.row import JournalError
 from ....lifecycle.states import ErrorCode
@@ -36,7 +36,7 @@ class EditServer:
         self._running = running
         node.add_service(EditFlow, '~/edit_flow', self._edit)
 
-    async def check(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
+    async def check(self, flow: LoadedFlow, done: Callable[[LifecycleError | None], None]) -> None:
         """Check the actions that an edit adds, then call `done` with their faults."""
         error: LifecycleError | None = None
         try:

@@ -18,7 +18,7 @@ from ....dialogue.hooks import find_hooks
 from ....documents.errors import DocumentError, Fault, LifecycleError
 from ....flow.files.alternatives import alternative_specs, no_recipes, Recipes
 from ....flow.files.edit_provenance import Path
-from ....flow.files.flow import Flow, with_nested
+from ....flow.files.flow import LoadedFlow, with_nested
 from ....lifecycle.ports import Verifier
 from ....lifecycle.spec import ActionSpec
 from ....lifecycle.states import ErrorCode
@@ -76,7 +76,9 @@ class FlowCheck:
         self._own = [node.get_fully_qualified_name(), *map(node.resolve_service_name, own)]
         self.recipes: Recipes = no_recipes
 
-    async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
+    async def check(
+        self, flow: LoadedFlow, told: Callable[[str], None] = lambda text: None,
+    ) -> None:
         """
         Raise `FlowRefused` with all faults, each with file and line.
 
@@ -96,7 +98,7 @@ class FlowCheck:
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
-    async def _all_faults(self, flow: Flow, round_: _Round) -> list[Fault]:
+    async def _all_faults(self, flow: LoadedFlow, round_: _Round) -> list[Fault]:
         """Return the faults of a flow, without those of the flows that its actions run."""
         faults: list[Fault] = list(_hooks_faults(flow))
         for action_id, action in flow.actions.items():
@@ -126,7 +128,7 @@ class FlowCheck:
             await sleep(self._node, 0.05)
 
     def _alternatives(
-        self, flow: Flow, action_id: str, action: ActionSpec, found: list[Fault]
+        self, flow: LoadedFlow, action_id: str, action: ActionSpec, found: list[Fault]
     ) -> list[tuple[Path, ActionSpec]]:
         """Return the alternatives that fallbacks make of an action; none if it has faults."""
         try:
@@ -145,7 +147,7 @@ class FlowCheck:
             return f"; the node '{bridge}' is there, but not configured: its log says why"
         return f"; there is no node '{bridge}'"
 
-    def _missing(self, flow: Flow) -> tuple[list[str], float]:
+    def _missing(self, flow: LoadedFlow) -> tuple[list[str], float]:
         """Return the servers that are not visible, and the time (s) to wait for them."""
         steps = {(step.kind, step.name): step.server_timeout for one in with_nested(flow)
                  for action in one.actions.values() for step in action.checked_steps}
@@ -155,7 +157,7 @@ class FlowCheck:
         return [name for _, name in missing], max(map(steps.get, missing), default=0.0)
 
     async def _work_faults(
-        self, flow: Flow, path: Path, action: ActionSpec
+        self, flow: LoadedFlow, path: Path, action: ActionSpec
     ) -> list[Fault]:
         """Return the faults of the steps that the bridge does not check."""
         found: list[Fault] = []
@@ -181,7 +183,7 @@ class FlowCheck:
         return control_fault(self._node.resolve_service_name(step.name), step.type, self._own)
 
     async def _faults(
-        self, flow: Flow, path: Path, action: ActionSpec, round_: _Round
+        self, flow: LoadedFlow, path: Path, action: ActionSpec, round_: _Round
     ) -> list[Fault]:
         wrong = [flow.document.fault((*path, *step.path, step.name_field),
                                      f"action '{path[1]}', {step.name_field}: {fault}")
@@ -244,7 +246,7 @@ class FlowCheck:
         return response
 
 
-def _hooks_faults(flow: Flow) -> Iterator[Fault]:
+def _hooks_faults(flow: LoadedFlow) -> Iterator[Fault]:
     name = flow.spec.dialogue.hooks
     if name:
         try:

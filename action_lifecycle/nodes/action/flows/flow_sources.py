@@ -16,7 +16,7 @@ from ...shared.background_worker import Apart
 from ...shared.paths import find_flow
 from ....documents.errors import LifecycleError
 from ....documents.json_text import read_object
-from ....flow.files.flow import Flow
+from ....flow.files.flow import LoadedFlow
 from ....flow.files.loader import parse_flow
 from ....flow.files.sources import Sources
 from ....flow.recipes.recipe import Recipe
@@ -63,7 +63,7 @@ def order_from(goal: Any) -> FlowOrder:
 class CheckedFlow:
     """A checked flow and its origin, as the journal stores it."""
 
-    flow: Flow
+    flow: LoadedFlow
     origin: dict[str, Any]
 
 
@@ -95,7 +95,7 @@ class FlowSources:
         return await self.noted(flow, order, {'kind': order.kind, 'file': file})
 
     async def noted(
-        self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
+        self, flow: LoadedFlow, order: FlowOrder, origin: Mapping[str, Any]
     ) -> CheckedFlow:
         """Return the flow with its origin; adds the current facts if a recipe is to be saved."""
         whole = {**origin, **({'lease': order.lease} if order.lease else {})}
@@ -105,7 +105,7 @@ class FlowSources:
                 [('world', knows(fact)) for fact in facts], {}))
         return CheckedFlow(flow, whole)
 
-    def _read(self, order: FlowOrder) -> tuple[Flow, str]:
+    def _read(self, order: FlowOrder) -> tuple[LoadedFlow, str]:
         """Return the flow of an order, and the path of the file with it; '' if there is none."""
         if order.kind == 'yaml':
             flow = parse_flow(order.flow, order.source or 'flow', order.parameters,
