@@ -21,6 +21,7 @@ from .cell import Cell
 from .controllers import ArmController, GripperController, JOINTS
 from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
 from ..ros.interfaces.qos import state_qos
+from ..ros.node.rclpy_internals import not_called
 
 RESULT_TIMEOUT = 3600  #: time (s) for which a result is kept
 
@@ -50,7 +51,7 @@ class DriveServer(abc.ABC):
             UInt32, self.topic.split('/')[0] + '/motions_started', state_qos())
         self._published = -1
         self._server = ActionServer(
-            node, self.action, self.topic, execute_callback=None,
+            node, self.action, self.topic, execute_callback=not_called,
             goal_callback=self._check, handle_accepted_callback=self._accept,
             cancel_callback=self._cancel, result_timeout=RESULT_TIMEOUT)
 

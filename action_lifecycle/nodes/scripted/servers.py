@@ -21,6 +21,7 @@ from ...documents.errors import LifecycleError
 from ...ros.interfaces.message_fields import fill
 from ...ros.interfaces.qos import event_qos
 from ...ros.interfaces.types import action_class, fields_of, message_class, service_class
+from ...ros.node.rclpy_internals import not_called
 from ...testing.script import Behaviour
 from ...testing.scripted_doing import Doing
 from ...testing.scripted_servers import ScriptedServers
@@ -56,7 +57,7 @@ class ActionDouble:
         self._behaviours: list[Behaviour] = []  #: of goals that are accepted, and not begun yet
         self._doings: dict[bytes, Doing] = {}
         self._server = ActionServer(
-            node, self._action, name, execute_callback=None, goal_callback=self._decide,
+            node, self._action, name, execute_callback=not_called, goal_callback=self._decide,
             handle_accepted_callback=self._begin, cancel_callback=self._cancel,
             result_timeout=RESULT_TIMEOUT)
 

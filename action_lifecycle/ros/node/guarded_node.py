@@ -15,6 +15,7 @@ import time
 from time import perf_counter
 from typing import Any
 
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
@@ -37,10 +38,22 @@ class GuardedNode(TransitionNode):
     def __init__(self, name: str, **kwargs: Any) -> None:
         self._entities = contextlib.ExitStack()
         self._kept: dict[Any, Any] = {}
+        self._callback_group = ReentrantCallbackGroup()
         super().__init__(name, **kwargs)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self.watchdog = Watchdog(
             self.get_logger().debug, warn=self.get_logger().warning)
+
+    @property
+    def default_callback_group(self) -> CallbackGroup:
+        """
+        Return a reentrant group.
+
+        In rclpy's own, no callback runs while a coroutine of another awaits, such as a request for
+        the result of a goal; the EventsExecutor alone ignores groups. All callbacks run in one
+        thread in any case.
+        """
+        return self._callback_group
 
     def steady(self) -> float:
         """Return steady time in s; it never jumps and is valid within this boot only."""
