@@ -106,6 +106,10 @@ class Flow:
         `after`: an action, several, or a mapping of them to a kind of dependency or `when(…)`.
         """
         self._new(name, self._actions, 'action')
+        for one in fallback if isinstance(fallback, (list, tuple)) else [fallback]:
+            if isinstance(one, Part) and one.wrapped:
+                raise TypeError(f"action '{name}', fallback: expected a strategy; write "
+                                f'instead({one.wrapped}(…), confirm=…)')
         action = Action(name, {**_given(
             description=description, parameters=parameters, after=_dependencies(after),
             schedule=schedule, for_each=for_each, in_order=in_order, repeat=repeat,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterator, Mapping
+import importlib
+import re
 from typing import Any
 
 from ...documents.suggestions import nearest
@@ -106,10 +108,20 @@ def _unknown_fields(given: Mapping[str, Any], expected: Any, path: str) -> Itera
         if name not in known:
             yield f"'{path}{name}' is no field of {_shown(expected)}" + (
                 nearest(str(name), known) or f" (known: {', '.join(known)})")
-        elif isinstance(value, Mapping):
-            inner = getattr(expected(), name)
-            if is_message(inner) and not {'fact', 'expr'} & value.keys():
-                yield from _unknown_fields(value, type(inner), f'{path}{name}.')
+            continue
+        inner = _message_class(known[name])
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if inner and isinstance(item, Mapping) and not {'fact', 'expr'} & item.keys():
+                yield from _unknown_fields(item, inner, f'{path}{name}.')
+
+
+def _message_class(kind: str) -> Any:
+    """Return the class of a field of messages, None for other fields."""
+    name = re.sub(r'^sequence<(.*?)(, \d+)?>$|\[\d+\]$', r'\1', kind)
+    if '/' not in name:
+        return None
+    package, _, cls = name.partition('/')
+    return getattr(importlib.import_module(f'{package}.msg'), cls)
 
 
 def _shown(cls: type) -> str:

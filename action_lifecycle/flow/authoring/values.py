@@ -23,7 +23,8 @@ from ...world.expressions.functions import FUNCTIONS
 from ...world.facts.loader import load_facts
 
 _LOGIC = ('use & for and, | for or, ~ for not, with each comparison in parentheses; write '
-          'a < b < c as (a < b) & (b < c)')
+          'a < b < c as (a < b) & (b < c), a in [1, 2] as (a == 1) | (a == 2), and max(a, b) as '
+          'fn.max(a, b)')
 
 
 class Origin(Enum):
@@ -43,6 +44,10 @@ def _leaf(name: str, origin: Origin) -> ast.Name:
 
 def _origin(node: ast.AST) -> Origin | None:
     return getattr(node, 'origin', None)
+
+
+_OF_OTHERS = ('tolist', 'item', 'fields', 'get_fields_and_field_types')
+"""Attributes by which numpy's values, flows and messages are known."""
 
 
 class Value:
@@ -113,6 +118,12 @@ class Value:
         raise TypeError(f'{self!r} is known when the flow runs; it is no number now')
 
     __int__ = __index__ = __float__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith('_') or name in _OF_OTHERS:
+            raise AttributeError(name)
+        raise AttributeError(f"{self!r} has no field '{name}'; an element is read by its index, "
+                             'such as value[0]')
 
     def __getitem__(self, index: Any) -> Value:
         return type(self)(ast.Subscript(self._node, _index(index), ast.Load()))
@@ -205,7 +216,7 @@ class Result(Value):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Result:
-        if name.startswith('_'):
+        if name.startswith('_') or name in _OF_OTHERS:
             raise AttributeError(name)
         return Result(ast.Attribute(self._node, name, ast.Load()))
 
@@ -229,6 +240,8 @@ class Facts:
         return Value(_leaf(name, Origin.FACT))
 
     def __getitem__(self, name: str) -> Value:
+        if not isinstance(name, str):
+            raise TypeError(f'expected the name of a fact, got {name!r}')
         return self.__getattr__(name)
 
     def __dir__(self) -> list[str]:

@@ -312,12 +312,38 @@ def test_messages_about_lines_of_the_flow_file_name_those_of_the_python_file() -
     (lambda: Flow('f').action('a', {'motion': {}}), r'expected work such as motion\(…\)'),
     (lambda: ~facts.gap > 0.02, r'put each comparison in parentheses'),
     (lambda: (facts.a > 1) & facts.b > 2, r'put each comparison in parentheses'),
+    (lambda: facts.mode in [1, 2], r'a in \[1, 2\] as'),
+    (lambda: facts.pose.x, "has no field 'x'; an element is read by its index"),
+    (lambda: facts[0], 'expected the name of a fact, got 0'),
+    (lambda: Flow('f').action('a', fallback=[motion('nav', GRIP)]), r'write instead\(motion'),
     (lambda: motion('nav', int), 'is no class of a ROS type of kind action'),
     (lambda: motion('nav', GRIP, 3), 'expected a mapping of fields or a message, got 3'),
 ])
 def test_what_can_not_be_is_refused_where_it_is_written(wrong: Any, said: str) -> None:
     with pytest.raises((TypeError, AttributeError), match=said):
         wrong()
+
+
+def test_fields_of_messages_are_checked_where_they_are_written() -> None:
+    control = pytest.importorskip('control_msgs.action')
+    follow = control.FollowJointTrajectory
+    for wrong, said in (
+            ({'trajectry': {}}, r"'trajectry' is no field of .*did you mean 'trajectory'"),
+            ({'trajectory': {'points': [{'posisions': [1.0]}]}},
+             r"'trajectory.points.posisions' is no field of trajectory_msgs/msg/"),
+            (control.GripperCommand.Goal(), 'expected a control_msgs/action/Follow')):
+        with pytest.raises(TypeError, match=said):
+            motion('arm', follow, wrong)
+    with pytest.raises(TypeError, match='is no class of a ROS type of kind action'):
+        motion('arm', follow.Goal)
+    goal = follow.Goal()
+    goal.goal_time_tolerance.sec = 2
+    flow = Flow('f')
+    flow.action('a', motion('arm', follow, {'trajectory': goal.trajectory}), confirm='a > 1')
+    flow.action('b', motion('arm', follow, goal), confirm='a > 1')
+    actions = parse_document(flow.to_yaml(), 'f').data['actions']
+    assert actions['a']['motion']['goal'] == {'trajectory': {}}
+    assert actions['b']['motion']['goal'] == {'goal_time_tolerance': {'sec': 2}}
 
 
 def test_two_of_a_name_are_refused_with_the_place_of_the_first() -> None:
