@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip('nav2_msgs')
 
-from action_lifecycle.flow import load_flow  # noqa: E402
+from action_lifecycle.flow import load_flow  # noqa: E402, I100
 from action_lifecycle.testing import Behaviour, Ramp, RobotScript, ScriptedNode  # noqa: E402
 from node.launched import Launch  # noqa: E402, I100
 from node.system import System  # noqa: E402
