@@ -32,7 +32,9 @@ import tempfile
 import threading
 import zipfile
 
+from python_search import find_python
 from steps import say, step
+import wheel_exports
 
 TOOLS = Path(__file__).resolve().parent
 ROOT = TOOLS.parent
@@ -163,7 +165,9 @@ class _Build:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _make_venv(self) -> None:
-        python = find_python(self._path, self._environment)
+        python = find_python('3.12', self._path, self._environment, headers=True)
+        if not python:
+            raise SetupError(NO_PYTHON)
         with step(f'virtual environment with {python}'):
             for part in ('venv', 'demo', 'dev'):
                 _unstamp(part)
@@ -174,8 +178,8 @@ class _Build:
         pins = [pin for pin in _pins(REQUIREMENTS_ROS) if not pin.startswith(RUNTIME_WHEEL)]
         with step(f'{len(pins)} packages to build with'):
             self._install(pins)
-            _point_exports_at_this_python()
-            _leave_out_cpp_type_support()
+            wheel_exports.point_at_python(VENV)
+            wheel_exports.leave_out_cpp_type_support(VENV)
             _write_ros2_command()
             (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix each time
         _stamp('venv')
@@ -248,35 +252,6 @@ def _is_runtime(name: str) -> bool:
             and '/rosidl_generator_packages/' not in name)
 
 
-def _point_exports_at_this_python() -> None:
-    """Replace the include folders of the wheels' build machine by ours in the CMake exports."""
-    include, numpy_include = subprocess.check_output(
-        [str(VENV / 'bin/python'), '-c', 'import sysconfig, numpy\n'
-         'print(sysconfig.get_path("include"))\nprint(numpy.get_include())'],
-        text=True).split('\n')[:2]
-    for path in VENV.glob('share/*/cmake/*.cmake'):
-        text = path.read_text()
-        ours = re.sub(r'/opt/python/[^";]*?/include/python3\.12', include, text)
-        ours = re.sub(r'/opt/python/[^";]*?/numpy/_core/include', numpy_include, ours)
-        if ours != text:
-            path.write_text(ours)
-
-
-def _leave_out_cpp_type_support() -> None:
-    """
-    Build interfaces for Python only, in half of the time.
-
-    There is no rclcpp here, so no C++ node could use the rest. What nothing in Python links to is
-    not registered with rosidl_generate_interfaces.
-    """
-    share = VENV / 'share'
-    for path in (share / 'rosidl_generator_cpp/cmake/register_cpp.cmake',
-                 *(share / f'{name}/cmake/{name}-extras.cmake' for name in (
-                     'rosidl_typesupport_cpp', 'rosidl_typesupport_fastrtps_cpp',
-                     'rosidl_typesupport_introspection_cpp'))):
-        path.write_text(re.sub(r'ament_register_extension\([^)]*\)', '', path.read_text()))
-
-
 def _parse_interfaces_once() -> None:
     """Let the six generators share what the first has parsed: most of their work is to parse."""
     path = JAZZY / 'rclpy/rosidl_parser/parser.py'
@@ -306,38 +281,6 @@ def missing_build_tool(path: str) -> str:
         if not any(shutil.which(command, path=path) for command in commands):
             return name
     return ''
-
-
-def find_python(path: str, environment: dict[str, str]) -> str:
-    """Find a CPython 3.12 with headers: on `path`, under pyenv's versions, else through uv."""
-    for candidate in _python_candidates(path, environment):
-        if _is_usable_python(candidate, environment):
-            return candidate
-    raise SetupError(NO_PYTHON)
-
-
-def _python_candidates(path: str, environment: dict[str, str]) -> Iterator[str]:
-    for command in ('python3.12', 'python3'):
-        found = shutil.which(command, path=path)
-        if found:
-            yield found
-    pyenv = environment.get('PYENV_ROOT') or os.path.join(environment.get('HOME', ''), '.pyenv')
-    yield from (str(python) for python in sorted(Path(pyenv).glob('versions/3.12*/bin/python')))
-    uv = shutil.which('uv', path=path)
-    if uv:
-        subprocess.call([uv, 'python', 'install', '3.12'], env=environment, stdout=sys.stderr)
-        found = subprocess.run([uv, 'python', 'find', '3.12'], env=environment, text=True,
-                               stdout=subprocess.PIPE).stdout.strip()
-        if found:
-            yield found
-
-
-def _is_usable_python(python: str, environment: dict[str, str]) -> bool:
-    probe = ('import sys, sysconfig, os, venv, ensurepip\n'
-             'header = os.path.join(sysconfig.get_path("include"), "Python.h")\n'
-             'sys.exit(sys.version_info[:2] != (3, 12) or not os.path.exists(header))')
-    return subprocess.call([python, '-c', probe], env=environment, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL) == 0
 
 
 def explain(output: str, log: Path) -> str:
@@ -388,7 +331,8 @@ def _missing(parts: Iterable[str]) -> list[str]:
 
 def _key(part: str) -> str:
     """Return what a part depends on as a hash: its pins, this file, and where it lies."""
-    content = b'\0'.join(file.read_bytes() for file in (Path(__file__), *PARTS[part]))
+    content = b'\0'.join(file.read_bytes() for file in (
+        Path(__file__), Path(wheel_exports.__file__), *PARTS[part]))
     return hashlib.sha256(content + str(ROOT).encode()).hexdigest()
 
 

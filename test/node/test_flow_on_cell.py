@@ -35,13 +35,6 @@ actions:
 """
 
 
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
-
-
 def flow_file(folder: Path, text: str = MOVE, x: float = 0.3, seconds: int = 1,
               within: float = 20.0) -> Path:
     path = folder / 'flow.yaml'

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 import subprocess
 
@@ -13,17 +12,9 @@ from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.nodes.action.health import journal_health
 from action_lifecycle.ros.node.diagnostics import ERROR, OK
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-import pytest
 
 from .system import System
 from .test_flow_on_cell import finish, flow_file
-
-
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
 
 
 def replaced(path: Path) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +63,6 @@ class Robot:
             for moved in self._moving[:ENDS]:
                 moved.set_result(None)
             del self._moving[:ENDS]
-
-
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
 
 
 @pytest.mark.long

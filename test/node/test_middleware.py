@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from isolation import UDP
@@ -21,13 +20,6 @@ TOPICS = {  # every topic that the nodes publish
         'action_lifecycle/safety', 'diagnostics'),
     'world_model_bridge': ('world_model_bridge/facts', 'world_model_bridge/safety'),
     'ledger': ('ledger/sync',)}
-
-
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
 
 
 @pytest.mark.parametrize('environment', [

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import os
-from pathlib import Path
 import re
 import signal
 import subprocess
@@ -18,13 +16,6 @@ from unit.docs.pages import blocks, ROOT
 from .system import System
 
 PAGE = ROOT / 'docs' / 'testing.md'
-
-
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
 
 
 @pytest.mark.long

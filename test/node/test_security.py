@@ -76,13 +76,6 @@ def opened(system: System, node: str) -> Iterator[Right]:
                 yield Right(node, 'execute' if verb == 'reply' else 'call', action)
 
 
-@pytest.fixture
-def system(tmp_path: Path) -> Iterator[System]:
-    system = System(tmp_path)
-    yield system
-    system.close()
-
-
 def test_the_policy_has_the_form_that_sros2_reads() -> None:
     root = ElementTree.parse(POLICY).getroot()
     assert (root.tag, root.get('version')) == ('policy', '0.2.0')

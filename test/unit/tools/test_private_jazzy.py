@@ -15,6 +15,7 @@ import sys
 import private_jazzy
 from private_jazzy import SetupError
 import pytest
+from python_search import find_python
 
 TOOLS = Path(private_jazzy.__file__).parent
 COMPILERS = ('cmake', 'cc', 'gcc', 'c++', 'g++')
@@ -92,7 +93,7 @@ def test_python_3_12_is_found_each_way(tmp_path: Path, way: str) -> None:
         uv.write_text(f'#!/bin/sh\n[ "$*" = "python install 3.12" ] || echo {found}\n')
         uv.chmod(0o755)
     environment = {'PYENV_ROOT': str(tmp_path if way == 'pyenv' else tmp_path / 'none')}
-    assert private_jazzy.find_python(str(tmp_path), environment) == str(found)
+    assert find_python('3.12', str(tmp_path), environment, headers=True) == str(found)
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 12), reason='makes a venv of Python 3.12')

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-import runpy
 import shutil
 import subprocess
 import sys
 
 from private_jazzy import ROOT
 import pytest
+from python_search import find_python
 
 THIS = '{}.{}'.format(*sys.version_info)
 
 
 def find(version: str, **environment: str) -> str:
-    found: str = runpy.run_path(str(ROOT / 'tools/pythons'))['find_python'](version, environment)
-    return found
+    return find_python(version, environment['PATH'], environment)
 
 
 def script(path: Path, text: str) -> Path:
