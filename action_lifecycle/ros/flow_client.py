@@ -20,7 +20,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
-from .calls.followed_flow import FlowEnd, FollowedFlow
+from .calls.flow_call import FlowCall, FlowEnd
 from .calls.goal_client import GoalClient
 from .calls.threads import pass_on
 from .node.call_host import CallHost
@@ -37,7 +37,7 @@ STARTED = 2.0
 """Time (s) after which an executor that has not begun a task is taken to be blocked."""
 
 
-class FlowRun:
+class StartedFlow:
     """
     A flow that was started.
 
@@ -45,18 +45,18 @@ class FlowRun:
     is a future of it; it raises LifecycleError if there is no end to be had.
     """
 
-    def __init__(self, flow_id: str) -> None:
+    def __init__(self, flow_id: str, host: CallHost) -> None:
         self.flow_id = flow_id
         self.done: Any = Future()
         self.status: Any = None  #: the last FlowStatus; None before the first
-        self._followed: FollowedFlow | None = None
-        self._host: Any = None
+        self._call: FlowCall | None = None
+        self._host = host
         self._canceled = False
 
     def cancel(self) -> None:
         """Cancel the flow; it ends when everything has stopped. From any thread."""
         self._canceled = True
-        self._host.call_soon(lambda: self._followed and self._followed.cancel())
+        self._host.call_soon(lambda: self._call and self._call.cancel())
 
     def in_asyncio(self) -> asyncio.Future[FlowEnd]:
         """Return the end as a future of the running asyncio loop; a thread spins the node."""
@@ -72,7 +72,7 @@ class FlowClient:
 
     `node`: any node of rclpy, with any executor. `action_node`: the name of the action node, with
     its namespace if that is another one than the node's. A flow that is started is not started a
-    second time and not lost if the action node is restarted; see `FollowedFlow`.
+    second time and not lost if the action node is restarted; see `FlowCall`.
     """
 
     def __init__(self, node: Node, action_node: str = 'action_lifecycle') -> None:
@@ -87,7 +87,7 @@ class FlowClient:
         flow_id: str = '', priority: int = 0, requester: str = '', lease: str = '',
         on_status: Callable[[Any], None] = lambda status: None,
         on_away: Callable[[bool], None] = lambda away: None,
-    ) -> FlowRun:
+    ) -> StartedFlow:
         """
         Start a flow; returns at once.
 
@@ -99,8 +99,8 @@ class FlowClient:
         flow. Both are called in the executor's thread.
         """
         given = _parameters(parameters)
-        run = FlowRun(_text(flow_id, 'flow_id') or f'py_{uuid.uuid4().hex[:12]}')
-        run._host = self._host
+        run = StartedFlow(_text(flow_id, 'flow_id') or f'py_{uuid.uuid4().hex[:12]}',
+                          self._host)
         goal = ExecuteFlow.Goal(
             flow_id=run.flow_id, priority=priority, lease=_text(lease, 'lease'),
             requester=_text(requester, 'requester') or self._node.get_fully_qualified_name())
@@ -124,11 +124,11 @@ class FlowClient:
             on_status(status)
 
         def begin() -> None:
-            run._followed = FollowedFlow(
+            run._call = FlowCall(
                 self._host, self._client, self._actions, goal, on_status=told, on_away=on_away)
-            run._followed.done.add_done_callback(ended)
+            run._call.done.add_done_callback(ended)
             if run._canceled:
-                run._followed.cancel()
+                run._call.cancel()
 
         def ended(done: Any) -> None:
             if done.exception() is not None:
@@ -169,7 +169,7 @@ class FlowClient:
         self._client.destroy()
         self._node.destroy_client(self._actions)
 
-    def _watch(self, run: FlowRun) -> None:
+    def _watch(self, run: StartedFlow) -> None:
         """Warn when the action node has not been there for a while."""
         def warn() -> None:
             if not run.done.done() and not self._client.server_is_there():
@@ -183,7 +183,7 @@ class FlowClient:
             if 'action_lifecycle_msgs/action/ExecuteFlow' in types and other != name))
         return f"the action '{name}' is not there (seen: {seen or 'none'})"
 
-    def _wait(self, run: FlowRun, timeout: float | None) -> bool:
+    def _wait(self, run: StartedFlow, timeout: float | None) -> bool:
         """Wait for the end of a flow; returns whether it has ended."""
         executor = self._host.executor_of_node()
         if executor is None:

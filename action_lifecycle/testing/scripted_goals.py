@@ -91,7 +91,7 @@ class ScriptedGoal:
             StepEnd(said, code, message, stopped, self._sender.clock.time, **fields))
 
 
-class MotionGoal(ScriptedGoal):
+class ScriptedMotion(ScriptedGoal):
     """A goal of an action server."""
 
     def follow(self, doing: Doing | None) -> None:
@@ -125,7 +125,7 @@ class MotionGoal(ScriptedGoal):
                       result=behaviour.values or None)
 
 
-class CallGoal(ScriptedGoal):
+class ScriptedCall(ScriptedGoal):
     """A request to a service, which can't be taken back."""
 
     def send(self, begin: Callable[[], Doing], *, missing: bool) -> None:
@@ -252,7 +252,7 @@ class Publication(ScriptedGoal):
 def goal_of(work: BridgeWork, sender: Sender) -> ScriptedGoal:
     """Return a new goal for a step."""
     return (Publication if isinstance(work, PublishSpec) else
-            CallGoal if isinstance(work, CallSpec) else MotionGoal)(work, sender)
+            ScriptedCall if isinstance(work, CallSpec) else ScriptedMotion)(work, sender)
 
 
 def _judged(

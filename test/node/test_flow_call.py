@@ -12,8 +12,8 @@ import time
 from typing import Any
 
 from action_lifecycle.agents.sessions.detach import DETACH, Detach
-from action_lifecycle.ros.calls import flow_call, followed_flow
-from action_lifecycle.ros.calls.flow_call import FlowCalls
+from action_lifecycle.ros.calls import flow_call, flow_calls
+from action_lifecycle.ros.calls.flow_calls import FlowCalls
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle.tools import ToolError
@@ -102,8 +102,8 @@ class Rig:
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    monkeypatch.setattr(followed_flow, 'PAUSE', 0.05)
-    monkeypatch.setattr(flow_call, 'STOP_LIMIT', 0.1)
+    monkeypatch.setattr(flow_call, 'PAUSE', 0.05)
+    monkeypatch.setattr(flow_calls, 'STOP_LIMIT', 0.1)
     rig = Rig()
     yield rig
     rig.close()

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from action_lifecycle.nodes.markers.messages import Markers, Style
-from action_lifecycle.nodes.markers.places import Place, place_of
+from action_lifecycle.nodes.markers.places import MarkerPlace, place_of
 from action_lifecycle.nodes.markers.shown_actions import GONE, ShownAction, ShownActions
 from action_lifecycle.nodes.markers.wording import evidence_line, marker_text
 from action_lifecycle.report.looks import ACTIVE, state_look
@@ -51,7 +51,7 @@ def evidence(expression: str, verdict: str, *facts: dict[str, Any]) -> dict[str,
             'held': 0.0, 'facts': list(facts)}
 
 
-def place(goals: Any = (), names: Any = (), *found: dict[str, Any]) -> Place:
+def place(goals: Any = (), names: Any = (), *found: dict[str, Any]) -> MarkerPlace:
     return place_of(goals, names, found, FACTS, 'map')
 
 
@@ -61,12 +61,13 @@ POSE = {'header': {'frame_id': '/odom'}, 'pose': {'position': {'x': 1, 'y': 2.5}
 
 
 def test_a_header_of_a_goal_comes_first() -> None:
-    assert place([{'speed': 1.0}, {'pose': POSE}], ['tool']) == Place('odom', (1.0, 2.5, 0.0))
-    assert place([{'trajectory': {'header': {'frame_id': 'base'}}}]) == Place('base')
+    assert place([{'speed': 1.0}, {'pose': POSE}], ['tool']) == MarkerPlace(
+        'odom', (1.0, 2.5, 0.0))
+    assert place([{'trajectory': {'header': {'frame_id': 'base'}}}]) == MarkerPlace('base')
     assert place([{'poses': [{'header': {'frame_id': ''}}, POSE]}]).frame == 'odom'
     covariance = {'header': {'frame_id': 'odom'}, 'pose': {'pose': {'position': [1, 2, 3]}}}
-    assert place([covariance]) == Place('odom', (1.0, 2.0, 3.0))
-    assert place([{'header': {'frame_id': 'odom'}, 'point': {'z': 3.0}}]) == Place(
+    assert place([covariance]) == MarkerPlace('odom', (1.0, 2.0, 3.0))
+    assert place([{'header': {'frame_id': 'odom'}, 'point': {'z': 3.0}}]) == MarkerPlace(
         'odom', (0.0, 0.0, 3.0))
 
 
@@ -74,7 +75,8 @@ def test_a_header_of_a_goal_comes_first() -> None:
     {'x': {'fact': 'gap'}}, {'x': math.nan}, {'x': math.inf}, {'x': True}, [1, 2], 'here', None, 7,
     {'x': '{{ later }}'}])
 def test_a_position_that_is_not_three_numbers_is_the_origin(position: Any) -> None:
-    assert place([{'header': {'frame_id': 'odom'}, 'pose': {'position': position}}]) == Place(
+    found = place([{'header': {'frame_id': 'odom'}, 'pose': {'position': position}}])
+    assert found == MarkerPlace(
         'odom')
 
 
@@ -82,34 +84,34 @@ def test_a_position_that_is_not_three_numbers_is_the_origin(position: Any) -> No
     None, 7, 'header', {'header': None}, {'header': {'frame_id': 7}}, {'header': 'odom'},
     {'header': {'frame_id': 'a\x00b'}}, {'header': {'frame_id': ' / '}}])
 def test_what_is_no_header_is_passed_over(goal: Any) -> None:
-    assert place([goal], ['slot']) == Place('table', (0.2, 0.1, 0.0))
+    assert place([goal], ['slot']) == MarkerPlace('table', (0.2, 0.1, 0.0))
 
 
 def test_a_goal_that_is_nested_without_end_is_passed_over() -> None:
     goal: dict[str, Any] = {}
     goal['again'] = goal
-    assert place([goal]) == Place('map')
+    assert place([goal]) == MarkerPlace('map')
 
 
 def test_a_tf_fact_comes_before_a_fact_with_a_frame() -> None:
-    assert place((), ['slot', 'tool']) == Place('tool0')
-    assert place((), ['gap', 'above']) == Place('tool0'), 'also inside an expression'
+    assert place((), ['slot', 'tool']) == MarkerPlace('tool0')
+    assert place((), ['gap', 'above']) == MarkerPlace('tool0'), 'also inside an expression'
     assert place((), (), evidence('slot[0] > 0', 'true', fact('slot', 1.0), fact('tool'))) \
-        == Place('tool0')
+        == MarkerPlace('tool0')
 
 
 def test_a_fact_with_a_frame_gives_its_position() -> None:
     seen = fact('part', 0.1, 0.2, 0.3, unit='m')
-    assert place((), ['turn', 'part'], evidence('part[0] > 0', 'false', seen)) == Place(
+    assert place((), ['turn', 'part'], evidence('part[0] > 0', 'false', seen)) == MarkerPlace(
         'camera', (0.1, 0.2, 0.3))
-    assert place((), ['turn', 'part']) == Place('eye'), 'none has a value yet'
+    assert place((), ['turn', 'part']) == MarkerPlace('eye'), 'none has a value yet'
     unknown = fact('part', 0.1, 0.2, 0.3, unit='m', validity='unknown')
-    assert place((), (), evidence('part[0] > 0', 'unknown', unknown)) == Place('camera')
+    assert place((), (), evidence('part[0] > 0', 'unknown', unknown)) == MarkerPlace('camera')
 
 
 def test_the_fixed_frame_comes_last() -> None:
     assert place((), ['gap', 'not_a_fact'], evidence('gap > 0', 'true', fact('gap', 1.0))) \
-        == Place('map')
+        == MarkerPlace('map')
 
 
 # Texts
@@ -157,7 +159,7 @@ def test_lines_are_bounded() -> None:
 # Markers
 
 def test_markers_at_one_place_are_above_each_other() -> None:
-    actions = [(ShownAction('f', name, 'error', note='why'), Place('base')) for name in 'ab']
+    actions = [(ShownAction('f', name, 'error', note='why'), MarkerPlace('base')) for name in 'ab']
     made = Markers(STYLE).update(actions).markers
     assert [(marker.ns, marker.id, marker.type) for marker in made] == [
         ('places', 0, Marker.SPHERE), ('actions', 0, Marker.TEXT_VIEW_FACING),
@@ -171,7 +173,7 @@ def test_colours_are_those_of_the_viewer() -> None:
         style = STYLE._replace(dark_background=dark)
         for state in ACTIVE:
             action = ShownAction('f', 'a', state)
-            for marker in Markers(style).update([(action, Place('map'))]).markers:
+            for marker in Markers(style).update([(action, MarkerPlace('map'))]).markers:
                 channels = (marker.color.r, marker.color.g, marker.color.b)
                 text = '#' + ''.join(f'{round(255 * value):02x}' for value in channels)
                 assert text == getattr(state_look(state), 'dark' if dark else 'light')
@@ -305,7 +307,8 @@ def test_a_subscriber_always_has_the_markers_of_what_is_shown(told: list[Any]) -
     shown.take_statuses(statuses(10**6))
     clock.now += 5.0
     shown.expire()
-    apply(markers.update([(action, Place('map')) for action in shown.newest(limit)]).markers, seen)
+    placed = [(action, MarkerPlace('map')) for action in shown.newest(limit)]
+    apply(markers.update(placed).markers, seen)
     assert not seen
 
 
@@ -333,7 +336,7 @@ def apply(message: list[Marker], seen: dict[tuple[str, int], Marker]) -> None:
 def test_all_are_deleted_at_once() -> None:
     markers = Markers(STYLE)
     seen: dict[tuple[str, int], Marker] = {}
-    apply(markers.update([(ShownAction('f', 'a', 'error'), Place('map'))]).markers, seen)
+    apply(markers.update([(ShownAction('f', 'a', 'error'), MarkerPlace('map'))]).markers, seen)
     assert seen
     apply(markers.clear().markers, seen)
     assert not seen

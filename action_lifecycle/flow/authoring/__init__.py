@@ -3,18 +3,18 @@
 
 """Flows that are written in Python; docs/python.md has examples."""
 
-from .flow import Action, Flow
+from .flow import ActionRef, Flow
 from .parts import (
     ask,
     call,
     checker,
     condition,
+    FlowPart,
     graph,
     instead,
     job,
     motion,
     nested,
-    Part,
     publish,
     recipe,
     retry_with,
@@ -23,10 +23,10 @@ from .parts import (
     when,
     work,
 )
-from .values import contains, Facts, facts, facts_of, fn, parameter, Value
+from .values import contains, FactNames, facts, facts_of, fn, parameter, Value
 
 __all__ = [
-    'Action', 'Facts', 'Flow', 'Part', 'Value', 'ask', 'call', 'checker', 'condition',
+    'ActionRef', 'FactNames', 'Flow', 'FlowPart', 'Value', 'ask', 'call', 'checker', 'condition',
     'contains', 'facts', 'facts_of', 'fn', 'graph', 'instead', 'job', 'motion', 'nested',
     'parameter', 'publish', 'recipe', 'retry_with', 'tool', 'verifier', 'when', 'work',
 ]

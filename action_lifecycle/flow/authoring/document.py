@@ -12,8 +12,8 @@ import re
 from typing import Any
 
 from .messages import fields_of_message, is_message
-from .parts import Part
-from .source_places import entries_of, Place
+from .parts import FlowPart
+from .source_places import entries_of, SourcePlace
 from .values import Value
 from ...documents.errors import DocumentError, Fault
 from ...documents.yaml_document import Document, Key, Position
@@ -22,7 +22,7 @@ MAX_DEPTH = 60
 """Maximum depth of mappings and lists."""
 
 
-def document_of(fields: Part, file: str) -> Document:
+def document_of(fields: FlowPart, file: str) -> Document:
     """Return a document; raises `DocumentError` for things that no flow file can contain."""
     builder = _Builder(file)
     plain = builder.converted(fields, None, (), fields.place.position)
@@ -55,7 +55,7 @@ class _Builder:
             return self._fault(path[:6], position, 'nested too deeply; does a flow nest itself?')
         if callable(getattr(type(value), 'fields', None)):  # a flow
             value = value.fields()
-        if isinstance(value, Part) and value.place.file == self._file:
+        if isinstance(value, FlowPart) and value.place.file == self._file:
             node, position = value.place.node, value.place.position
         if is_message(value):
             value = fields_of_message(value)
@@ -71,7 +71,8 @@ class _Builder:
         self, value: Mapping[Any, Any], node: ast.AST | None, path: tuple[Key, ...],
         position: Position, of: str,
     ) -> dict[str, Any]:
-        part = value if isinstance(value, Part) else Part(Place(self._file, position, None), {})
+        part = value if isinstance(value, FlowPart) \
+            else FlowPart(SourcePlace(self._file, position, None), {})
         arguments = {field: argument for argument, field in part.renamed.items()}
         places: dict[Any, tuple[Position, ast.AST | None]] = {
             key: (at, below) for key, at, below in entries_of(node, part.positional)}
@@ -99,7 +100,7 @@ class _Builder:
         return made
 
     def _own(self, item: Any, position: Position) -> Position:
-        return item.place.position if isinstance(item, Part) \
+        return item.place.position if isinstance(item, FlowPart) \
             and item.place.file == self._file else position
 
     def _scalar(self, value: Any, path: tuple[Key, ...], position: Position) -> Any:
@@ -125,7 +126,7 @@ class _Builder:
             self._file, *position, f"{'.'.join(map(str, path))}: {message}"))
 
 
-def _inside(part: Part, key: Any, item: Any, of: str) -> str:
+def _inside(part: FlowPart, key: Any, item: Any, of: str) -> str:
     """Return what the data is of that stands under a key of a part, or of a mapping in it."""
     if key in part.messages:
         return 'sent' if part.wrapped == 'motion' or part.get('physical') is True else ''

@@ -11,8 +11,8 @@ from typing import Any, Union
 import yaml
 
 from .document import document_of, line_of
-from .parts import of_steps, Part, Seconds, Text
-from .source_places import Place, place_of_caller
+from .parts import FlowPart, of_steps, Seconds, Text
+from .source_places import place_of_caller, SourcePlace
 from .values import parameter, Result, result_of, Value
 from ..files.flow import LoadedFlow
 from ..files.loader import load_document
@@ -22,13 +22,13 @@ from ...documents.yaml_document import Document, parse_document
 
 OF_ACTION = (*CONDITIONS, 'after', 'repeat')
 """Fields of an action that contain expressions."""
-Conditions = Union[Text, Part, Sequence[Union[Text, Part]]]
+Conditions = Union[Text, FlowPart, Sequence[Union[Text, FlowPart]]]
 
 
-class Action:
+class ActionRef:
     """An action of a `Flow`; `result` is the value that later actions can read."""
 
-    def __init__(self, name: str, fields: Mapping[str, Any], place: Place) -> None:
+    def __init__(self, name: str, fields: Mapping[str, Any], place: SourcePlace) -> None:
         self.name = name
         self.fields = dict(fields)
         self.place = place
@@ -68,10 +68,10 @@ class Flow:
         self._fields = _given(
             description=description, max_motions=max_motions, schedule=schedule,
             steering=steering, deadline=deadline, dialogue=dialogue,
-            defaults=defaults and Part(self._place, defaults, positional=(),
+            defaults=defaults and FlowPart(self._place, defaults, positional=(),
                                        conditions=OF_ACTION))
-        self._parameters: dict[str, Part] = {}
-        self._actions: dict[str, Action] = {}
+        self._parameters: dict[str, FlowPart] = {}
+        self._actions: dict[str, ActionRef] = {}
 
     def parameter(
         self, name: str, default: Any = None, *, type: str | None = None,  # noqa: A002
@@ -81,25 +81,25 @@ class Flow:
     ) -> Value:
         """Declare a parameter and return its value; without `default`, it must be given."""
         self._new(name, self._parameters, 'parameter')
-        self._parameters[name] = Part(place_of_caller('parameter'), {
+        self._parameters[name] = FlowPart(place_of_caller('parameter'), {
             'type': type, 'default': default, 'min': min, 'max': max, 'choices': choices,
             'unit': unit, 'description': description}, positional=('name', 'default'))
         return parameter(name)
 
     def action(
-        self, name: str, *steps: Part,
+        self, name: str, *steps: FlowPart,
         description: str | None = None, parameters: Mapping[str, Any] | None = None,
-        after: Action | str | Sequence[Action | str] | Mapping[Any, Any] | None = None,
+        after: ActionRef | str | Sequence[ActionRef | str] | Mapping[Any, Any] | None = None,
         schedule: Mapping[str, Any] | None = None, for_each: Mapping[str, Any] | None = None,
         in_order: bool | None = None, repeat: int | Mapping[str, Any] | None = None,
         resources: Sequence[str] | None = None, priority: int | None = None,
         timeout: Seconds | None = None, deadline: Seconds | None = None,
         require: Conditions | None = None, maintain: Conditions | None = None,
-        stopped: Text | Part | None = None, stop_timeout: Seconds | None = None,
+        stopped: Text | FlowPart | None = None, stop_timeout: Seconds | None = None,
         confirm: Conditions | None = None, verify: Any = None, verify_when: str | None = None,
         ask_again: Seconds | None = None, retry: Mapping[str, Any] | None = None,
         fallback: Any = None, idempotent: bool | None = None, on_resume: str | None = None,
-    ) -> Action:
+    ) -> ActionRef:
         """
         Add an action with the steps of its work and return it.
 
@@ -107,10 +107,10 @@ class Flow:
         """
         self._new(name, self._actions, 'action')
         for one in fallback if isinstance(fallback, (list, tuple)) else [fallback]:
-            if isinstance(one, Part) and one.wrapped:
+            if isinstance(one, FlowPart) and one.wrapped:
                 raise TypeError(f"action '{name}', fallback: expected a strategy; write "
                                 f'instead({one.wrapped}(…), confirm=…)')
-        action = Action(name, {**_given(
+        action = ActionRef(name, {**_given(
             description=description, parameters=parameters, after=_dependencies(after),
             schedule=schedule, for_each=for_each, in_order=in_order, repeat=repeat,
             resources=resources, priority=priority, timeout=timeout, deadline=deadline,
@@ -143,11 +143,11 @@ class Flow:
         text = self.to_yaml()
         return line_of(message, source, parse_document(text, source), self._document())
 
-    def fields(self) -> Part:
+    def fields(self) -> FlowPart:
         """Return the fields of the flow file, with their places."""
-        return Part(self._place, {
+        return FlowPart(self._place, {
             'flow': self.name, **self._fields, 'parameters': self._parameters or None,
-            'actions': {name: Part(
+            'actions': {name: FlowPart(
                 action.place, action.fields, positional=(), conditions=OF_ACTION)
                         for name, action in self._actions.items()}}, positional=('flow',))
 
@@ -170,7 +170,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _dependencies(after: Any) -> Any:
-    if isinstance(after, (Action, str)):
+    if isinstance(after, (ActionRef, str)):
         return str(after)
     if isinstance(after, Mapping):
         return {str(name): kind for name, kind in after.items()}

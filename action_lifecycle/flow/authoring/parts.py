@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from .messages import sent_fields, type_name
-from .source_places import Place, place_of_caller
+from .source_places import place_of_caller, SourcePlace
 from .values import Value
 from ..files.shorthand import CONDITIONS
 from ...lifecycle.checkers import name_of_checker
@@ -26,7 +26,7 @@ Text = Union[str, Value]
 Seconds = Union[float, Value]
 
 
-class Part(dict[str, Any]):
+class FlowPart(dict[str, Any]):
     """
     A part of an action, with the place of its call.
 
@@ -37,7 +37,7 @@ class Part(dict[str, Any]):
     """
 
     def __init__(
-        self, place: Place, fields: Mapping[str, Any], *, wrapped: str = '',
+        self, place: SourcePlace, fields: Mapping[str, Any], *, wrapped: str = '',
         renamed: Mapping[str, str] = {}, messages: Sequence[str] = (),
         positional: Sequence[str] | None = None, conditions: Sequence[str] = (),
     ) -> None:
@@ -56,9 +56,9 @@ class Part(dict[str, Any]):
 def motion(
     server: Text, type: Any, goal: Message = None, *,  # noqa: A002
     server_timeout: Seconds | None = None, timeout: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return a goal for an action server; `type`: the class of the action, or its name."""
-    return Part(place_of_caller('motion'), {
+    return FlowPart(place_of_caller('motion'), {
         'server': server, 'type': type_name(type, 'action'), 'goal': sent_fields(goal, type),
         'server_timeout': server_timeout, 'timeout': timeout}, wrapped='motion',
         messages=('goal',))
@@ -68,9 +68,9 @@ def call(
     service: Text, type: Any, request: Message = None, *,  # noqa: A002
     success: Text | None = None, physical: bool | None = None,
     server_timeout: Seconds | None = None, timeout: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return a request to a service; `type`: the class of the service, or its name."""
-    return Part(place_of_caller('call'), {
+    return FlowPart(place_of_caller('call'), {
         'service': service, 'type': type_name(type, 'srv'),
         'request': sent_fields(request, type), 'success': success, 'physical': physical,
         'server_timeout': server_timeout, 'timeout': timeout}, wrapped='call',
@@ -83,9 +83,9 @@ def publish(
     max_age: Seconds | None = None, within: Seconds | None = None, last: Message = None,
     qos: Mapping[str, Any] | None = None, physical: bool | None = None,
     server_timeout: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return one message, or a stream at `rate` Hz; `last` is `finally` of the flow file."""
-    return Part(place_of_caller('publish'), {
+    return FlowPart(place_of_caller('publish'), {
         'topic': topic, 'type': type_name(type, 'msg'), 'message': sent_fields(message, type),
         'rate': rate, 'until': until, 'hold': hold, 'max_age': max_age, 'within': within,
         'last': sent_fields(last, type), 'qos': qos, 'physical': physical,
@@ -96,38 +96,38 @@ def publish(
 def job(
     invoke: Any, *, input: Any = None, time_limit: Seconds | None = None,  # noqa: A002
     repeat_lost: bool | None = None,
-) -> Part:
+) -> FlowPart:
     """Return tasks in other processes; a function stands for `module:function`."""
-    return Part(place_of_caller('job'), {
+    return FlowPart(place_of_caller('job'), {
         'invoke': _task(invoke), 'input': input, 'time_limit': time_limit,
         'repeat_lost': repeat_lost}, wrapped='job')
 
 
 def tool(
     name: str, arguments: Mapping[str, Any] | None = None, *, time_limit: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return a call of a tool of the action node."""
-    return Part(place_of_caller('tool'), {
+    return FlowPart(place_of_caller('tool'), {
         'name': name, 'arguments': arguments, 'time_limit': time_limit}, wrapped='tool')
 
 
 def graph(
     graph: str, *, input: Any = None, time_limit: Seconds | None = None,  # noqa: A002
-) -> Part:
+) -> FlowPart:
     """Return a session of a graph of typed states."""
-    return Part(place_of_caller('graph'), {
+    return FlowPart(place_of_caller('graph'), {
         'graph': graph, 'input': input, 'time_limit': time_limit}, wrapped='graph')
 
 
-def nested(flow: Any, parameters: Mapping[str, Any] | None = None) -> Part:
+def nested(flow: Any, parameters: Mapping[str, Any] | None = None) -> FlowPart:
     """Return another flow as one action: a `Flow`, or the name or the file of one."""
-    return Part(place_of_caller('nested'), {
+    return FlowPart(place_of_caller('nested'), {
         'flow': flow, 'parameters': parameters}, wrapped='flow')
 
 
-def work(kind: str, **fields: Any) -> Part:
+def work(kind: str, **fields: Any) -> FlowPart:
     """Return work of any registered kind, also of your own."""
-    return Part(place_of_caller('work'), fields, wrapped=kind, conditions=('success', 'until'))
+    return FlowPart(place_of_caller('work'), fields, wrapped=kind, conditions=('success', 'until'))
 
 
 def _task(invoke: Any) -> Any:
@@ -150,9 +150,9 @@ def _task(invoke: Any) -> Any:
 def condition(
     condition: Text, *, hold: Seconds | None = None, within: Seconds | None = None,
     max_age: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return a condition with its times; for an entry of require, confirm and the like."""
-    return Part(place_of_caller('condition'), {
+    return FlowPart(place_of_caller('condition'), {
         'condition': condition, 'hold': hold, 'within': within, 'max_age': max_age},
         conditions=('condition',))
 
@@ -160,9 +160,9 @@ def condition(
 def when(
     condition: Text, *, unknown: str | None = None, within: Seconds | None = None,
     max_age: Seconds | None = None,
-) -> Part:
+) -> FlowPart:
     """Return the condition of a dependency in `after`, or of `until` in `repeat`."""
-    return Part(place_of_caller('when'), {
+    return FlowPart(place_of_caller('when'), {
         'condition': condition, 'unknown': unknown, 'within': within, 'max_age': max_age},
         conditions=('condition',))
 
@@ -170,46 +170,46 @@ def when(
 def ask(
     question: Text | None = None, options: Mapping[str, Any] | None = None, *,
     timeout: Seconds | None = None, default: str | None = None,
-) -> Part:
+) -> FlowPart:
     """Return the strategy that asks a person; `options`: answers, each with its strategy."""
-    return Part(place_of_caller('ask'), {
+    return FlowPart(place_of_caller('ask'), {
         'strategy': 'ask', 'question': question, 'options': options, 'timeout': timeout,
         'default': default}, positional=('question', 'options'))
 
 
-def retry_with(**parameters: Any) -> Part:
+def retry_with(**parameters: Any) -> FlowPart:
     """Return the strategy that tries again, with new values of the action's parameters."""
-    return Part(place_of_caller('retry_with'), {
+    return FlowPart(place_of_caller('retry_with'), {
         'strategy': 'retry', 'parameters': parameters or None}, positional=())
 
 
 def instead(
-    *steps: Part, parameters: Mapping[str, Any] | None = None, require: Any = None,
+    *steps: FlowPart, parameters: Mapping[str, Any] | None = None, require: Any = None,
     maintain: Any = None, stopped: Any = None, confirm: Any = None,
-) -> Part:
+) -> FlowPart:
     """Return the strategy that does other work, with other conditions."""
-    return Part(place_of_caller('instead'), {
+    return FlowPart(place_of_caller('instead'), {
         'strategy': 'action', 'parameters': parameters, 'require': require, **of_steps(steps),
         'maintain': maintain, 'stopped': stopped, 'confirm': confirm},
         positional=(), conditions=CONDITIONS)
 
 
-def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> Part:
+def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> FlowPart:
     """Return the strategy that takes the work of a recipe."""
-    return Part(place_of_caller('recipe'), {
+    return FlowPart(place_of_caller('recipe'), {
         'strategy': 'recipe', 'recipe': name, 'parameters': parameters},
         positional=('recipe', 'parameters'))
 
 
-def verifier(by: str, **fields: Any) -> Part:
+def verifier(by: str, **fields: Any) -> FlowPart:
     """Return a verifier of any registered kind: sensor, operator, service, checker."""
-    return Part(place_of_caller('verifier'), {'by': by, **fields},
+    return FlowPart(place_of_caller('verifier'), {'by': by, **fields},
                 conditions=('verdict', 'reason'))
 
 
-def checker(function: str | Callable[..., Any], *, timeout: Seconds | None = None) -> Part:
+def checker(function: str | Callable[..., Any], *, timeout: Seconds | None = None) -> FlowPart:
     """Return the verifier that calls a registered function, given by its name or itself."""
-    return Part(place_of_caller('checker'), {
+    return FlowPart(place_of_caller('checker'), {
         'by': 'checker', 'checker': function if isinstance(function, str) else _name(function),
         'timeout': timeout}, positional=('checker',))
 
@@ -224,10 +224,10 @@ def _name(function: Callable[..., Any]) -> str:
         'the group action_lifecycle.checkers')
 
 
-def of_steps(steps: Sequence[Part]) -> dict[str, Any]:
+def of_steps(steps: Sequence[FlowPart]) -> dict[str, Any]:
     """Return the fields of an action for its steps: one kind of work, or `steps`."""
     for step in steps:
-        if not isinstance(step, Part) or not step.wrapped:
+        if not isinstance(step, FlowPart) or not step.wrapped:
             raise TypeError(f'expected work such as motion(…), got {step!r}')
     if len(steps) == 1:
         return {steps[0].wrapped: steps[0]}

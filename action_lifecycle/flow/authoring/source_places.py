@@ -18,7 +18,7 @@ from ...documents.yaml_document import Position
 _PACKAGE = __name__.rpartition('.')[0]
 
 
-class Place(NamedTuple):
+class SourcePlace(NamedTuple):
     """The position of a call in a Python file; `node` is its syntax node, if it is known."""
 
     file: str
@@ -26,18 +26,18 @@ class Place(NamedTuple):
     node: ast.Call | None
 
 
-def place_of_caller(function: str) -> Place:
+def place_of_caller(function: str) -> SourcePlace:
     """Return the place of the call of `function` by which this package was entered."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get('__name__', '').startswith(_PACKAGE):
         frame = frame.f_back
     if frame is None:
-        return Place('python', (1, 1), None)
+        return SourcePlace('python', (1, 1), None)
     line = frame.f_lineno
     node = min((call for call in _calls(frame.f_code.co_filename)
                 if call.lineno <= line <= (call.end_lineno or 0) and _name(call) == function),
                key=lambda call: (call.end_lineno or 0) - call.lineno, default=None)
-    return Place(frame.f_code.co_filename, _start(node) if node else (line, 1), node)
+    return SourcePlace(frame.f_code.co_filename, _start(node) if node else (line, 1), node)
 
 
 @functools.lru_cache(maxsize=100)

@@ -221,7 +221,7 @@ class Result(Value):
         return Result(ast.Attribute(self._node, name, ast.Load()))
 
 
-class Facts:
+class FactNames:
     """
     Facts as attributes: `facts.gap`, `facts['gap']`.
 
@@ -248,10 +248,10 @@ class Facts:
         return sorted(self._names or ())
 
 
-def facts_of(path: str | Path) -> Facts:
+def facts_of(path: str | Path) -> FactNames:
     """Return the facts of a facts file, and its constants; raises `DocumentError`."""
     found = load_facts(path)
-    return Facts({*found, *found.kinds})
+    return FactNames({*found, *found.kinds})
 
 
 def parameter(name: str) -> Value:
@@ -275,7 +275,7 @@ class Functions:
         return list(FUNCTIONS.names())
 
 
-facts = Facts()
+facts = FactNames()
 """Facts of any name."""
 fn = Functions()
 """The functions of conditions."""

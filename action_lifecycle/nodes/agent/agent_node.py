@@ -31,7 +31,7 @@ from ...graphs.packaged import config_file
 from ...graphs.state_types import REGISTRY
 from ...invoke import Engine
 from ...journal.journal import Journal
-from ...ros.calls.flow_call import FlowCalls
+from ...ros.calls.flow_calls import FlowCalls
 from ...ros.calls.service_chooser import ServiceChooser
 from ...ros.interfaces.names import name_fault
 from ...ros.node.process import run

@@ -13,7 +13,7 @@ import yaml
 from ...agents.tool_state import ToolError
 from ...flow.files.loader import parse_flow
 from ...lifecycle.states import ErrorCode
-from ...ros.calls.flow_call import FlowCalls, FlowEnd
+from ...ros.calls.flow_calls import FlowCalls, FlowEnd
 
 STEP_FIELDS = ('server', 'type', 'goal', 'server_timeout', 'timeout')
 _NEVER_RUN = frozenset({

@@ -19,7 +19,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from .places import Place
+from .places import MarkerPlace
 from .shown_actions import Key, ShownAction
 from .wording import marker_text
 from ...documents.stamps import to_ns
@@ -50,7 +50,7 @@ class Markers:
         self._shown: set[MarkerKey] = set()
 
     def update(
-        self, actions: Iterable[tuple[ShownAction, Place]], *, first: bool = False
+        self, actions: Iterable[tuple[ShownAction, MarkerPlace]], *, first: bool = False
     ) -> MarkerArray:
         """
         Return the message that shows these actions and deletes the markers of all others.
@@ -70,10 +70,10 @@ class Markers:
         self._ids.clear()
         return self.update((), first=True)
 
-    def _made(self, actions: list[tuple[ShownAction, Place]]) -> Iterator[Marker]:
+    def _made(self, actions: list[tuple[ShownAction, MarkerPlace]]) -> Iterator[Marker]:
         keys = {action.key for action, _ in actions}
         self._ids = {key: number for key, number in self._ids.items() if key in keys}
-        heights: dict[Place, float] = {}
+        heights: dict[MarkerPlace, float] = {}
         for action, place in actions:
             number = self._id_of(action.key)
             text = marker_text(action)
@@ -93,7 +93,7 @@ class Markers:
         return self._ids[key]
 
     def _marker(
-        self, kind: int, namespace: str, number: int, place: Place, above: float,
+        self, kind: int, namespace: str, number: int, place: MarkerPlace, above: float,
         action: ShownAction, text: str = '',
     ) -> Marker:
         style = self._style

@@ -22,7 +22,7 @@ from visualization_msgs.msg import MarkerArray
 
 from .flow_texts import FlowTexts
 from .messages import Markers, Style
-from .places import Place, place_of
+from .places import MarkerPlace, place_of
 from .shown_actions import Key, ShownAction, ShownActions
 from ...documents.errors import LifecycleError
 from ...lifecycle.spec import ActionSpec
@@ -180,7 +180,7 @@ class MarkersNode(ManagedNode):
             self.shown.lost()
         self._publish_soon()
 
-    def _place(self, action: ShownAction) -> Place:
+    def _place(self, action: ShownAction) -> MarkerPlace:
         spec = self.texts.find(*action.key)
         return place_of(
             [] if spec is None else _goals(spec, action.step),

@@ -33,7 +33,7 @@ DEPTH = 20
 """Maximum depth of messages in a goal."""
 
 
-class Place(NamedTuple):
+class MarkerPlace(NamedTuple):
     """A position (m) in a frame."""
 
     frame: str
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 def place_of(
     goals: Iterable[Any], names: Iterable[str], evidence: Iterable[Evidence],
     facts: Mapping[str, Fact], fixed_frame: str,
-) -> Place:
+) -> MarkerPlace:
     """
     Return the place of an action, see above.
 
@@ -60,24 +60,24 @@ def place_of(
     for name in used:
         fact = facts[name]
         if isinstance(fact, TfFact):
-            return Place(_frame(fact.tf.source))
-    places = [Place(_frame(facts[name].spec.frame), position) for name in used
+            return MarkerPlace(_frame(fact.tf.source))
+    places = [MarkerPlace(_frame(facts[name].spec.frame), position) for name in used
               if _frame(facts[name].spec.frame)
               for position in [_value(facts[name], values.get(name))] if position is not None]
     if places:
         return places[0]
     framed = (_frame(facts[name].spec.frame) for name in used)
-    return Place(next(filter(None, framed), fixed_frame))
+    return MarkerPlace(next(filter(None, framed), fixed_frame))
 
 
-def _headers(data: Any, depth: int = DEPTH) -> Iterator[Place]:
+def _headers(data: Any, depth: int = DEPTH) -> Iterator[MarkerPlace]:
     """Yield the places in the fields of a goal, in the order in which they are written."""
     if isinstance(data, Mapping):
         header = data.get('header')
         if isinstance(header, Mapping) and isinstance(header.get('frame_id'), str):
             frame = _frame(header['frame_id'])
             if frame:
-                yield Place(frame, _beside(data) or ORIGIN)
+                yield MarkerPlace(frame, _beside(data) or ORIGIN)
         parts: Iterable[Any] = data.values()
     elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         parts = data

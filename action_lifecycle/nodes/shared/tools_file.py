@@ -16,7 +16,7 @@ from ...agents.tools.registry import TIME_LIMIT, ToolRegistry
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.models import StrictModel, validate
 from ...documents.yaml_document import read_document
-from ...ros.calls.flow_call import FlowCalls
+from ...ros.calls.flow_calls import FlowCalls
 from ...ros.calls.tools import action_tool, service_tool
 from ...ros.node.lifecycle_node import ManagedNode
 

@@ -1,110 +1,211 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs flows of the action_lifecycle node, awaited in an asyncio loop."""
+"""
+One flow of the action node, from its goal to its end, in the executor's thread.
+
+A flow with an id is never executed twice: if this process or the action node was restarted, the
+flow with the id is followed, or its outcome is read from the journal of the action node.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import json
+from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.srv import ListActions
+from rclpy.task import Future
 
-from .followed_flow import FlowEnd, FollowedFlow
-from .goal_client import kept_goal_client
-from .threads import start_call
-from ..node.lifecycle_node import ManagedNode
-from ...agents.sessions.detach import is_detached
+from .goal_call import CallEnd, Ending, GoalCall, GoalPolicy
+from .goal_client import GoalClient
+from .service_call import RetryPolicy, ServiceCall
+from ..node.timers import Timeout
 from ...agents.tool_state import ToolError
+from ...lifecycle.futures import settle
 from ...lifecycle.states import ErrorCode
 
-STOP_LIMIT = 10.0
-"""Maximum time (s) for a canceled flow to stop; then a warning is logged."""
+ANSWER = 10.0
+"""Maximum time (s) for the action node to accept a flow."""
+PAUSE = 1.0
+"""Delay (s) before a flow is looked for again."""
+_POLICY = GoalPolicy(accept=ANSWER)
+_FOLLOWED = GoalPolicy(accept=ANSWER, repeat=5.0, watch=1.0)  # of flows with an id
+_NOT_NOW = (ErrorCode.INTERRUPTED, ErrorCode.NOT_READY)
 
 
-class FlowCalls:
-    """Client of `execute_flow` of the action node `action_node`; create it in `configure`."""
+@dataclass(frozen=True)
+class FlowEnd:
+    """
+    How a flow ended.
 
-    def __init__(self, node: ManagedNode, action_node: str) -> None:
-        self._node = node
-        self._client = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow')
-        self._actions = node.add_client(ListActions, f'{action_node}/list_actions')
+    `error_code`: a constant of `ErrorCode`; 0 if it succeeded. `codes`: the error codes of the
+    flow and of its actions. `outcomes`: succeeded, failed, canceled or skipped, by action.
+    """
 
-    async def run(
-        self, flow: str, source: str, *, user: str = '', time_limit: float, flow_id: str = '',
-        again: bool = False,
-    ) -> FlowEnd:
-        """
-        Run a flow (YAML text) and return its end; raises ToolError without one.
+    flow_id: str
+    error_code: int
+    error_msg: str
+    summary: dict[str, Any]
+    codes: frozenset[int]
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
-        `again`: an earlier process may have sent the flow with this id. At the time limit, or if
-        this task is cancelled, the flow is canceled, and one with an id is waited for, see `stop`.
-        But the flow is left alone if the session of a cancelled task is detached, see
-        `agents.sessions.detach`.
-        """
-        followed, cancel, ended = self._follow(ExecuteFlow.Goal(
-            flow=flow, kind='yaml', source=source, requester=user, flow_id=flow_id), again)
-        try:
-            return await asyncio.wait_for(asyncio.shield(ended), time_limit)
-        except (asyncio.TimeoutError, asyncio.CancelledError) as error:
-            late = isinstance(error, asyncio.TimeoutError)
-            if not late and is_detached():
-                raise
-            cancel()
-            if flow_id:
-                await self._until_stopped(flow_id, ended, None if late else error)
-            else:
-                await asyncio.wait([ended], timeout=STOP_LIMIT)
-            if not late:
-                raise
-            was_sent = any(one.sent for one in followed)
-            raise ToolError(
-                f'not done within {time_limit:g} s; it was canceled' if was_sent
-                else f'the action node is not there after {time_limit:g} s') from None
+    def require_success(self) -> None:
+        """Raise ToolError if the flow has failed."""
+        if self.error_code:
+            raise ToolError(f'{self.error_msg} (error code {self.error_code})')
 
-    async def stop(self, flow_id: str) -> None:
-        """
-        Cancel a flow that may have been sent, and wait until it has ended or is not known.
+    @classmethod
+    def of(cls, result: ExecuteFlow.Result) -> FlowEnd:
+        """Return the end that a result of the action node says."""
+        actions = result.status.actions
+        return cls(
+            result.flow_id, result.error_code, result.error_msg or result.state,
+            json.loads(result.summary_json or '{}'),
+            frozenset({result.error_code, *(action.error_code for action in actions)}),
+            {action.action_id: action.state.outcome for action in actions})
 
-        While the action node is away, this goes on, because that node would resume the flow.
-        """
-        _, cancel, ended = self._follow(ExecuteFlow.Goal(flow_id=flow_id), True)
-        cancel()
-        await self._until_stopped(flow_id, ended, None)
+    @classmethod
+    def from_journal(cls, flow_id: str, actions: list[Any]) -> FlowEnd:
+        """Return the end of a flow that the action node does not run any more."""
+        outcomes = Counter(action.state.outcome for action in actions)
+        done = outcomes['succeeded'] + outcomes['skipped'] == len(actions)
+        code = ErrorCode.NONE if done else \
+            ErrorCode.CANCELED if outcomes['canceled'] else ErrorCode.FLOW_FAILED
+        return cls(
+            flow_id, int(code), '; '.join(
+                f'{action.action_id}: {action.error_msg}' for action in actions
+                if action.state.outcome not in ('succeeded', 'skipped')),
+            {'total': len(actions), **outcomes},
+            frozenset({int(code), *(action.error_code for action in actions)}),
+            {action.action_id: action.state.outcome for action in actions})
 
-    def _follow(self, goal: ExecuteFlow.Goal, sent: bool) -> tuple[
-        list[FollowedFlow], Callable[[], None], asyncio.Future[FlowEnd]
-    ]:
-        """Start to follow a flow; returns it, what cancels it, and a future of its end."""
-        followed: list[FollowedFlow] = []
 
-        def make() -> FollowedFlow:
-            followed.append(FollowedFlow(
-                self._node, self._client, self._actions, goal, sent=sent))
-            return followed[0]
+class FlowCall:
+    """
+    A flow that is sent, or followed if `sent`: an earlier process may have sent it.
 
-        return followed, *start_call(self._node, make)
+    `done` is a future of its `FlowEnd`; it raises ToolError if there is none. While the action
+    node is away, a flow with an id is waited for, also after `cancel`, because that node resumes
+    it. `on_status` is called with each `FlowStatus`, `on_away` when the action node has gone with
+    the flow (True) and when it is back (False).
+    """
 
-    async def _until_stopped(
-        self, flow_id: str, ended: asyncio.Future[FlowEnd], error: BaseException | None,
+    def __init__(
+        self, node: Any, client: GoalClient, actions: Any, goal: ExecuteFlow.Goal, *,
+        sent: bool = False, on_status: Callable[[Any], None] = lambda status: None,
+        on_away: Callable[[bool], None] = lambda away: None,
     ) -> None:
-        """Wait for the end of a canceled flow, also if this task is cancelled; raises `error`."""
-        while error is None or not is_detached():
-            try:
-                if not (await asyncio.wait([ended], timeout=STOP_LIMIT))[0]:
-                    self._node.get_logger().warning(
-                        f'flow {flow_id} is canceled, and has not stopped after '
-                        f'{STOP_LIMIT:g} s, or the action node is not there; waiting for its end')
-                end = await asyncio.shield(ended)
-                break
-            except asyncio.CancelledError as cancel:
-                if ended.cancelled():
-                    raise
-                error = cancel
+        self.done: Any = Future()
+        self._sent = sent
+        self._node = node
+        self._client = client
+        self._actions = actions
+        self._goal = goal
+        self._on_status = on_status
+        self._on_away = on_away
+        self._away = False
+        self._canceling = False
+        self._call: GoalCall | None = None
+        self._try()
+
+    @property
+    def sent(self) -> bool:
+        """Return whether the action node may have the flow."""
+        return self._sent or self._call is not None and bool(self._call.sent_at)
+
+    def cancel(self) -> None:
+        """Cancel the flow; `done` is set when everything has stopped."""
+        if self.done.done() or self._canceling:
+            return
+        self._canceling = True
+        if self._call is not None:
+            self._call.cancel()
+        elif not self._sent:
+            self._end_unsent()
+
+    def _try(self) -> None:
+        if self.done.done():
+            return
+        if self._canceling and not self._sent:
+            self._end_unsent()
+            return
+        goal = ExecuteFlow.Goal(flow_id=self._goal.flow_id, requester=self._goal.requester) \
+            if self._sent else self._goal
+        call = GoalCall(
+            self._node, self._client, None, _FOLLOWED if goal.flow_id else _POLICY,
+            on_state=self._state, on_feedback=lambda message: self._on_status(message.status))
+        self._call = call
+        call.done.add_done_callback(self._node.guarded(
+            lambda done: self._ended(call, done.result()), what='the end of a flow'))
+        call.send(goal)
+
+    def _state(self, state: str) -> None:
+        if state == 'executing':
+            self._say_away(False)
+            if self._canceling and self._call is not None:
+                self._node.call_soon(self._call.cancel)
+
+    def _ended(self, call: GoalCall, end: CallEnd) -> None:
+        was_sent, result = self._sent, end.result
+        self._sent = self.sent and (was_sent or end.how is not Ending.REJECTED)
+        self._call = None
+        if not self._goal.flow_id:
+            self._finish(end)
+        elif self._canceling and not self._sent:
+            self._end_unsent()
+        elif end.how is not Ending.RESULT or result.error_code in _NOT_NOW:
+            if self._sent:
+                self._say_away(True)
+            Timeout(self._node, PAUSE, self._try)
+        elif was_sent and result.error_code == ErrorCode.NOT_FOUND and not self._canceling:
+            self._look_in_journal()
+        elif not was_sent and result.error_code == ErrorCode.FLOW_RUNNING:
+            self._try()
         else:
-            raise error
-        if ErrorCode.STOP_UNCONFIRMED in end.codes:
-            self._node.get_logger().error(f'flow {flow_id} is canceled: {end.error_msg}')
-        if error is not None:
-            raise error
+            self._finish(end)
+
+    def _look_in_journal(self) -> None:
+        """Find out what became of a flow that the action node does not run."""
+        request = ListActions.Request(flow_id=self._goal.flow_id, limit=1000)
+        ServiceCall(self._node, self._actions, lambda: request,
+                    RetryPolicy.tries(ANSWER, ANSWER)).on_done(self._listed)
+
+    def _listed(self, done: Any) -> None:
+        if done.exception() is not None:
+            self.done.set_exception(ToolError(f'what became of the flow {self._goal.flow_id} is '
+                                              f'not known: {done.exception()}'))
+            return
+        response = done.result()
+        if response.error_code or not response.actions:  # the flow has never arrived
+            self._sent = False
+            if self._goal.flow:
+                self._try()
+            else:
+                self._end_unsent(ErrorCode.NOT_FOUND, 'the action node does not know the flow')
+        else:
+            self.done.set_result(FlowEnd.from_journal(self._goal.flow_id, response.actions))
+
+    def _finish(self, end: CallEnd) -> None:
+        if end.how is Ending.RESULT:
+            self.done.set_result(FlowEnd.of(end.result))
+        elif end.how is Ending.CANCELED:
+            self._end_unsent()
+        else:
+            self.done.set_exception(ToolError(
+                'the action node takes no flow now' if end.how is Ending.REJECTED
+                else 'the action node does not answer'))
+
+    def _end_unsent(
+        self, code: int = ErrorCode.CANCELED, message: str = 'canceled before it was sent',
+    ) -> None:
+        settle(self.done, FlowEnd(
+            self._goal.flow_id, int(code), message, {}, frozenset({int(code)})))
+
+    def _say_away(self, away: bool) -> None:
+        if away is not self._away:
+            self._away = away
+            self._on_away(away)

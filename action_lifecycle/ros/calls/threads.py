@@ -13,7 +13,7 @@ from typing import Any
 
 from rclpy.task import Future
 
-from .followed_flow import FollowedFlow
+from .flow_call import FlowCall
 from .goal_call import GoalCall
 from .service_call import RetryPolicy, ServiceCall
 from ..node.lifecycle_node import ManagedNode
@@ -74,10 +74,10 @@ async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
 
 
 def start_call(
-    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall | FollowedFlow]
+    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall | FlowCall]
 ) -> tuple[Callable[[], None], asyncio.Future[Any]]:
     """Start a call from an asyncio loop; returns a function that cancels it, and its future."""
-    calls: list[GoalCall | ServiceCall | FollowedFlow] = []
+    calls: list[GoalCall | ServiceCall | FlowCall] = []
     canceled: list[bool] = []
 
     def start() -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 from rosidl_runtime_py.convert import message_to_ordereddict
 import yaml
 
-from .flow_call import FlowCalls, STOP_LIMIT
+from .flow_calls import FlowCalls, STOP_LIMIT
 from .service_call import NoAnswer, POLL_PERIOD, RetryPolicy
 from .threads import call_from_loop
 from ..interfaces.json_schema import message_schema
