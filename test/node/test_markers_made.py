@@ -76,8 +76,7 @@ def test_a_header_of_a_goal_comes_first() -> None:
     {'x': '{{ later }}'}])
 def test_a_position_that_is_not_three_numbers_is_the_origin(position: Any) -> None:
     found = place([{'header': {'frame_id': 'odom'}, 'pose': {'position': position}}])
-    assert found == MarkerPlace(
-        'odom')
+    assert found == MarkerPlace('odom')
 
 
 @pytest.mark.parametrize('goal', [

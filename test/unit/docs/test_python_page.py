@@ -1,7 +1,11 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The examples of docs/python.md run, and have the results that the page gives."""
+"""
+The examples of docs/python.md run, and have the results that the page gives.
+
+test/launch/test_python_page_run.py runs that of a client, with real nodes.
+"""
 
 from __future__ import annotations
 
@@ -54,22 +58,3 @@ def test_values_are_written_as_the_page_says() -> None:
             assert eval(found[1], names) == eval(found[2]), line
             checked += 1
     assert checked == 4
-
-
-def test_the_client_of_the_page_is_sound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """test/node/test_flow_client.py runs such a client on the simulated cell."""
-    pytest.importorskip('rclpy')
-    (tmp_path / 'go_to.py').write_text(EXAMPLES[0].text, encoding='utf-8')
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names: dict[str, Any] = {}
-    exec(EXAMPLES[3].text, names)
-    ran: list[Any] = []
-    monkeypatch.setitem(names, 'FlowClient', lambda node: type('Client', (), {
-        'run': staticmethod(lambda flow, given, timeout: ran.append(flow.load(**given)))})())
-    monkeypatch.setitem(names, 'rclpy', type('Rclpy', (), {
-        'init': staticmethod(lambda: None), 'create_node': staticmethod(str)}))
-    with pytest.raises(AttributeError, match='outcomes'):  # there is no robot
-        names['main']()
-    assert ran[0].parameters == {'x': 2.0, 'y': 0.5}
