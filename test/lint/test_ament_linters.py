@@ -17,9 +17,9 @@ CODE = [name for name in ('action_lifecycle', 'action_lifecycle_msgs', 'bench', 
                           'setup.py', 'test', 'tools') if (ROOT / name).exists()]
 
 
-@pytest.mark.long  # ruff, with the same rules, is quick
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize('linter', ['flake8', 'pep257'])
+@pytest.mark.parametrize('linter', [
+    'flake8', pytest.param('pep257', marks=pytest.mark.long)])  # ruff has all of pep257's rules
 def test_python_passes(linter: str) -> None:
     _run(linter, CODE)
 

@@ -68,8 +68,8 @@ class Flow:
         self._fields = _given(
             description=description, max_motions=max_motions, schedule=schedule,
             steering=steering, deadline=deadline, dialogue=dialogue,
-            defaults=defaults and FlowPart(self._place, defaults, positional=(),
-                                       conditions=OF_ACTION))
+            defaults=defaults and FlowPart(
+                self._place, defaults, positional=(), conditions=OF_ACTION))
         self._parameters: dict[str, FlowPart] = {}
         self._actions: dict[str, ActionRef] = {}
 

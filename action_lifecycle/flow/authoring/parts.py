@@ -203,8 +203,8 @@ def recipe(name: str, parameters: Mapping[str, Any] | None = None) -> FlowPart:
 
 def verifier(by: str, **fields: Any) -> FlowPart:
     """Return a verifier of any registered kind: sensor, operator, service, checker."""
-    return FlowPart(place_of_caller('verifier'), {'by': by, **fields},
-                conditions=('verdict', 'reason'))
+    return FlowPart(
+        place_of_caller('verifier'), {'by': by, **fields}, conditions=('verdict', 'reason'))
 
 
 def checker(function: str | Callable[..., Any], *, timeout: Seconds | None = None) -> FlowPart:
