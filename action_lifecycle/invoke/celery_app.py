@@ -25,13 +25,16 @@ KEPT = 3600
 """Time (s) for which the record of a job is kept after its robot has stopped, or released it."""
 RETAINED = 7 * 86_400
 """The same for a job that another process can resume."""
+_SCHEMES = 'redis', 'rediss', 'unix'  # the ledger takes others, too
 _PREFIX = 'action_lifecycle:invoke:'
 _TIMEOUT = 5.0  # timeout (s) of the server
+_HEALTH_CHECK = 5  # period (s) in which workers check connections that wait for messages
+_MUTEX = 10  # time (s) for which a worker that is killed keeps others from redelivering messages
 
 
 def robot_app(url: str) -> Any:
     """Return the application of a robot; server errors are raised within a few seconds."""
-    app = _app(url, socket_timeout=_TIMEOUT)
+    app = _app(url)
     # The engine subscribes to all results itself; Celery's result consumer is not thread-safe.
     app.backend.on_task_call = lambda producer, task_id: None
     return app
@@ -43,7 +46,8 @@ def worker_app(url: str, redeliver_after: float = 60.0) -> Any:
 
     `redeliver_after`: visibility timeout of messages in s.
     """
-    app = _app(url, visibility_timeout=redeliver_after)
+    app = _app(url, visibility_timeout=redeliver_after, unacked_mutex_expire=_MUTEX,
+               health_check_interval=_HEALTH_CHECK)
     app.conf.update(result_backend_always_retry=True,
                     result_backend_max_sleep_between_retries_ms=1000)
     return app
@@ -60,10 +64,12 @@ def _app(url: str, **transport_options: Any) -> Any:
     app = Celery('action_lifecycle', broker=server, backend=server, set_as_current=False)
     app.conf.update(
         task_serializer='json', result_serializer='json', accept_content=['json'],
-        task_default_queue=QUEUE, task_acks_late=True, task_reject_on_worker_lost=True,
+        task_default_queue=QUEUE, task_acks_late=True,
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # from Celery 6 on, True
         worker_prefetch_multiplier=1, broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None, broker_pool_limit=2,
-        broker_transport_options={'socket_connect_timeout': _TIMEOUT, **transport_options},
+        broker_transport_options={'socket_connect_timeout': _TIMEOUT, 'socket_timeout': _TIMEOUT,
+                                  **transport_options},
         redis_socket_timeout=_TIMEOUT, redis_socket_connect_timeout=_TIMEOUT,
         result_expires=RETAINED, result_backend_thread_safe=True,
         result_backend_transport_options={
@@ -79,6 +85,9 @@ def lease_key(number: str) -> str:
 def _celery_url(url: str) -> str:
     """Return the URL for Celery, with the password from the environment."""
     parts = urlsplit(url)
+    if parts.scheme not in _SCHEMES:
+        raise LifecycleError(f"broker URL '{parts.scheme}://…': expected one Redis server: "
+                             + ', '.join(f'{scheme}://' for scheme in _SCHEMES))
     options = connect_blocking(url).connection_pool.connection_kwargs
     login = ''
     if options.get('password'):

@@ -21,6 +21,8 @@ from ..fleet.backends.redis.connection import server_errors
 
 POLL_PERIOD = 1.0
 """Polling period (s) of the jobs that are not done."""
+RESEND = 10.0
+"""Time (s) after which the message of a job that no worker has started is taken for lost."""
 _SENT, _NOT_SENT = -1, -2  # `failures` of an attempt that is to be looked up
 _LOST = 'the broker has lost it'
 _PAUSE = 0.5  # delay (s) between tries to reach the broker
@@ -30,11 +32,18 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class _Sent:
-    """An attempt without a result; `seen`: steady time (s) at which it was last known alive."""
+    """
+    An attempt without a result.
+
+    Steady times (s): `seen`: at which it was last known alive; `posted`: of its last message,
+    which is not the first one if `again`.
+    """
 
     attempt: Attempt
     begun: bool = False
     seen: float = field(default_factory=time.monotonic)
+    posted: float = field(default_factory=time.monotonic)
+    again: bool = False
 
 
 class CeleryEngine(Engine):
@@ -47,7 +56,9 @@ class CeleryEngine(Engine):
 
     In Celery, a job stays `PENDING` or `STARTED` if its worker is killed or the broker loses it,
     and `revoke` only reaches workers that are running. Therefore the engine polls the records and
-    leases of its jobs, and deletes the record of a job that is no longer wanted.
+    leases of its jobs, and deletes the record of a job that is no longer wanted. A message is lost
+    if its worker is killed between taking it and noting that it has it, or if the broker forgets
+    its last writes: the engine sends it again, and workers ignore what they get twice.
 
     `name`: unique name of the engine. Another process with the same name can resume the jobs that
     have an id, within `RETAINED` s.
@@ -67,7 +78,11 @@ class CeleryEngine(Engine):
         self._stopping: dict[str, Job] = {}  # not wanted, and maybe not stopped yet
         self._given_up: set[str] = set()  # late; their records are to be deleted
         self._released: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._polled = 0.0  # steady time (s) of the last poll
+        self._taken = 0.0  # the latest `posted` of the jobs that workers have started
+        from celery.exceptions import WorkerLostError  # type: ignore[import-untyped]
         from kombu.exceptions import OperationalError
+        self._worker_lost = WorkerLostError
         self._errors = server_errors(OperationalError)
 
     def _find(self, job: Job, sent: bool) -> None:
@@ -163,8 +178,7 @@ class CeleryEngine(Engine):
                     stored = True
                     self._tell_sent(number, attempt.job)
                 if number in self._jobs:  # a message whose sending seemed to fail may be done
-                    self._app.send_task(TASK, [message], task_id=number, queue=QUEUE, retry=False,
-                                        argsrepr=attempt.job.call)
+                    self._post(number, attempt.job, message)
                 return
             except self._errors as error:
                 _LOG.debug('not sent yet: %s', error)
@@ -172,6 +186,10 @@ class CeleryEngine(Engine):
                 return
         if not stored:  # else the poll drops it
             attempt.job.dropped()
+
+    def _post(self, number: str, job: Job, message: str) -> None:
+        self._app.send_task(TASK, [message], task_id=number, queue=QUEUE, retry=False,
+                            argsrepr=job.call)
 
     def _tell_sent(self, number: str, job: Job) -> None:
         try:
@@ -222,21 +240,29 @@ class CeleryEngine(Engine):
         sent = self._jobs.get(number)
         if sent is None:
             return
+        lost = False
         try:
             found = self._backend.decode_result(record)
             state, result = found['status'], found['result']
+            if state == SENT:
+                sent.begun = False
+                return
+            if not sent.again:
+                self._taken = max(self._taken, sent.posted)
+            if state == 'STARTED':
+                if not sent.begun:  # its lease is new, and may end before the next poll
+                    sent.begun, sent.seen = True, time.monotonic()
+                return
             if state == 'SUCCESS':
                 outcome = Outcome(unpack(result.encode()))
-            elif state in (SENT, 'STARTED'):
-                sent.begun = state == 'STARTED'
-                return
             else:
                 outcome = Outcome(None, str(result) or type(result).__name__)
+                lost = isinstance(result, self._worker_lost)
         except WireError as error:
             outcome = Outcome(None, str(error))
         except Exception as error:  # decoders may raise any exception
             outcome = Outcome(None, f"a message can't be read: {error}")
-        self._end(number, outcome)
+        self._end(number, outcome, lost)
         if not sent.attempt.job.keep:
             self._backend.forget(number)
 
@@ -249,13 +275,17 @@ class CeleryEngine(Engine):
             return
         keys = [self._backend.get_key_for_task(number) for number in jobs]
         pipe = self._backend.client.pipeline(transaction=False)
+        pipe.llen(QUEUE)
         pipe.mget([*keys, *map(lease_key, jobs)])
         for key, sent in zip(keys, jobs.values()):
             pipe.expire(key, RETAINED if sent.attempt.job.id else KEPT)
-        found = pipe.execute()[0]
+        waiting, found, *_ = pipe.execute()
         now = time.monotonic()
+        # After a time in which leases could not be renewed, or were not polled, they count anew.
+        is_first = not reached or now - self._polled > LEASE
+        self._polled = now
         for (number, sent), record, lease in zip(jobs.items(), found, found[len(jobs):]):
-            if lease is not None or not reached:  # leases could not be renewed
+            if lease is not None or is_first and sent.begun or not reached:
                 sent.seen = now
             if record is None:
                 self._end(number, Outcome(None, _LOST), lost=True)
@@ -264,11 +294,20 @@ class CeleryEngine(Engine):
             if number in self._jobs and sent.begun and now - sent.seen > LEASE:
                 error = 'its worker is gone'
                 if sent.attempt.job.keep:
-                    self._backend.store_result(number, LifecycleError(error), 'FAILURE')
+                    self._backend.store_result(number, self._worker_lost(error), 'FAILURE')
                 else:
                     self._backend.forget(number)
                 self._end(number, Outcome(None, error), lost=True)
+            elif number in self._jobs and not sent.begun:
+                self._send_again(number, sent, now, is_empty=not waiting)
         self._give_up_late(True)
+
+    def _send_again(self, number: str, sent: _Sent, now: float, is_empty: bool) -> None:
+        """Send a new message if workers have taken all messages, or later ones, but not this."""
+        if now - sent.posted > RESEND and is_empty or self._taken - sent.posted > RESEND:
+            _LOG.info('the message of job %s is sent again', number)
+            self._post(number, sent.attempt.job, self._message(sent.attempt.job).decode())
+            sent.posted, sent.again = now, True
 
     def _stop_unwanted(self) -> None:
         """Delete the records of jobs that are not wanted; drop them when no worker has them."""

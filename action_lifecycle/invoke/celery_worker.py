@@ -9,22 +9,25 @@ started is delivered again after the visibility timeout. Tasks run in the proces
 `LocalEngine`, one for each thread.
 
 Celery also delivers a message again if the task takes longer than the visibility timeout or the
-connection is lost, which would run the task twice. Therefore a worker starts a job only if it gets
-the lease on it and its record is `SENT`. It renews the lease until the task ends; if the lease
-lapses, the robot treats the worker as lost. A task is killed if its record is not `STARTED` any
-more, since the robot deletes the record of a job that is not wanted.
+connection is lost, which would run the task twice. Therefore a worker changes the record of a job
+from `SENT` to `STARTED`, with a token of its own, in the transaction that takes the lease on it;
+only one worker can do so, and the others ignore the message. The worker renews the lease until the
+task ends; if the lease lapses, the robot treats the worker as lost. A task is killed if its record
+does not have the token any more, since the robot deletes the record of a job that is not wanted.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import os
 import queue
 import time
 from typing import Any
+import uuid
 
-from .celery_app import LEASE, lease_key, QUEUE, SENT, TASK, worker_app
+from .celery_app import LEASE, lease_key, QUEUE, RETAINED, SENT, TASK, worker_app
 from .jobs import Job, Outcome
 from .local import LocalEngine
 from .wire import pack, unpack
@@ -33,6 +36,8 @@ from ..fleet.backends.redis.connection import server_errors
 
 BROKER = 'ACTION_LIFECYCLE_BROKER'
 _RENEW = 1.0  # period (s) of renewals of a lease
+
+_LOG = logging.getLogger(__name__)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,20 +69,15 @@ def _perform(task: Any, message: str, engine: LocalEngine) -> str:
     """Perform a job if it is still wanted and was not started before; raises its error."""
     from celery.exceptions import Ignore  # type: ignore[import-untyped]
     record = _Record(task.backend, task.request.id)
-    if not record.acquire():
+    if not record.claim():
         raise Ignore
-    try:
-        if record.status() != SENT:
-            raise Ignore
-        task.update_state(state='STARTED')
-        outcome = _outcome(record, unpack(message.encode()), engine)
-        if outcome is None or record.status() != 'STARTED':
-            raise Ignore
-    finally:
+    outcome = _outcome(record, unpack(message.encode()), engine)
+    if outcome is None or not record.is_held():
         record.release()
+        raise Ignore
     if outcome.error:
         raise LifecycleError(outcome.error)
-    return pack(outcome.value).decode()
+    return pack(outcome.value).decode()  # the lease lapses when Celery has stored the result
 
 
 def _outcome(record: _Record, data: Any, engine: LocalEngine) -> Outcome | None:
@@ -92,7 +92,7 @@ def _outcome(record: _Record, data: Any, engine: LocalEngine) -> Outcome | None:
         except queue.Empty:
             with contextlib.suppress(*server_errors()):  # retried in the next period
                 record.renew()
-                wanted = wanted and record.status() == 'STARTED'
+                wanted = wanted and record.is_held()
 
 
 class _Record:
@@ -101,22 +101,47 @@ class _Record:
     def __init__(self, backend: Any, number: str) -> None:
         self._backend = backend
         self._number = number
+        self._key = backend.get_key_for_task(number)
         self._lease = lease_key(number)
+        self._token = uuid.uuid4().hex
 
-    def status(self) -> Any:
-        return self._backend.get_task_meta(self._number, cache=False)['status']
+    def claim(self) -> bool:
+        """
+        Start the job and take the lease; False if it was started, or is not wanted.
 
-    def acquire(self) -> bool:
-        """Wait for the lease; returns False if another worker has started the job."""
-        # A lease without a start: its worker is about to start the job, or was killed before.
-        while self.status() == SENT:
-            if self._backend.client.set(self._lease, '', nx=True, px=round(LEASE * 1000)):
-                return True
-            time.sleep(_RENEW)
-        return False
+        Waits until the server can be reached. If it refuses, the robot sends a new message.
+        """
+        while True:
+            try:
+                return bool(self._backend.client.transaction(
+                    self._start, self._key, value_from_callable=True))
+            except server_errors() as error:
+                if not self._backend.exception_safe_to_retry(error):
+                    _LOG.warning('job %s is not started: %s', self._number, error)
+                    return False
+                time.sleep(_RENEW)
+
+    def _start(self, pipe: Any) -> bool:
+        found = pipe.get(self._key)
+        record = self._backend.decode_result(found) if found else {'status': None}
+        if record['status'] != SENT:
+            return self._has_token(record)  # a try that seemed to fail may be done
+        started = self._backend.encode({**record, 'status': 'STARTED', 'result': self._token})
+        pipe.multi()
+        pipe.set(self._lease, self._token, px=round(LEASE * 1000))
+        pipe.set(self._key, started, ex=RETAINED)
+        pipe.publish(self._key, started)
+        return True
+
+    def _has_token(self, record: Any) -> bool:
+        return bool(record['status'] == 'STARTED' and record['result'] == self._token)
+
+    def is_held(self) -> bool:
+        """Return whether the job is still that of this worker."""
+        return self._has_token(self._backend.get_task_meta(self._number, cache=False))
 
     def renew(self) -> None:
-        self._backend.client.set(self._lease, '', px=round(LEASE * 1000))
+        self._backend.client.set(self._lease, self._token, px=round(LEASE * 1000))
 
     def release(self) -> None:
         with contextlib.suppress(*server_errors()):  # it lapses

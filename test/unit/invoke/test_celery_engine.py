@@ -252,6 +252,8 @@ def test_engines_are_made_by_name(celery_rig: CeleryRig) -> None:
         make_engine('cellery')
     with pytest.raises(LifecycleError, match='needs a broker'):
         make_engine('celery')
+    with pytest.raises(LifecycleError, match=r"'amqp://…': expected one Redis server: redis://, "):
+        make_engine('celery', broker='amqp://host')
 
 
 def test_messages_are_json_with_headers_that_do_not_show_the_input(
