@@ -40,7 +40,7 @@ setup(
                     'celery': ['celery'], 'mcp': ['mcp'], 'openai': ['openai'],
                     'report': ['matplotlib'], 'sim': ['matplotlib', 'mujoco>=4,<5'],
                     'test': ['pytest', 'pytest-timeout'],  # by this, `colcon test` knows pytest
-                    'web': ['nicegui>=3,<4', 'pillow']},
+                    'vda5050': ['paho-mqtt'], 'web': ['nicegui>=3,<4', 'pillow']},
     zip_safe=False,
     maintainer='action_lifecycle maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-3a295fbf.example',
@@ -56,6 +56,7 @@ setup(
             'ledger = action_lifecycle.executables:ledger',
             'web = action_lifecycle.executables:web',
             'markers = action_lifecycle.executables:markers',
+            'vda5050 = action_lifecycle.executables:vda5050',
             'composed = action_lifecycle.executables:composed',
             'scripted_robot = action_lifecycle.executables:scripted_robot',
             'sim_cell = action_lifecycle.executables:sim_cell',

@@ -21,7 +21,7 @@ NODES = {
     'action_lifecycle_node': ('journal_path',),
 }
 MARKERS = ('facts_file', 'fixed_frame')
-WEB = ('journal_path', 'trace_file', 'web_host', 'web_port', 'web_token_file')
+WEB = ('journal_path', 'trace_file', 'ledger_url', 'web_host', 'web_port', 'web_token_file')
 # Files that are beside the journal unless they are given, and their suffixes.
 BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.boxes'}
 # The parameters of arguments that have other names.
@@ -91,6 +91,9 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('fixed_frame', default_value='',
                               description='Frame of markers of actions for which no other is '
                               'found; empty: from params_file.'),
+        DeclareLaunchArgument('vda5050', default_value='false', choices=['true', 'false'],
+                              description='Start the vda5050 node, which runs the orders of a '
+                              'fleet manager.'),
         DeclareLaunchArgument('flow', default_value='',
                               description='Flow to run when the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
@@ -118,6 +121,8 @@ def _nodes(context: LaunchContext) -> list[Node]:
         processes = {**processes, 'agent': ()}
     if given('markers') == 'true':
         processes = {**processes, 'markers': MARKERS}
+    if given('vda5050') == 'true':
+        processes = {**processes, 'vda5050': ()}
     if given('web') == 'true':
         processes = {**processes, 'web': WEB}
 

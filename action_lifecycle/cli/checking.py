@@ -33,6 +33,7 @@ from ..lifecycle.spec import ActionSpec
 from ..lifecycle.work import WORK
 from ..testing.cases import Cases
 from ..testing.script import CasesSpec
+from ..vda5050.mapping import MappingSpec, read_mapping
 from ..world.facts.facts import FactSet
 from ..world.facts.facts_checks import FieldKind
 from ..world.facts.facts_file import FactsFile
@@ -75,6 +76,8 @@ def _check(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
         read_recipe(file)
     elif kind == 'cases':
         Cases(file)
+    elif kind == 'vda5050':
+        read_mapping(file)
     else:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)
@@ -128,7 +131,7 @@ def _kind(document: Document) -> str:
     if isinstance(document.data, list):
         return 'edit'
     if isinstance(document.data, dict):
-        for kind in ('recipe', 'cases', 'flow', 'facts'):
+        for kind in ('vda5050', 'recipe', 'cases', 'flow', 'facts'):
             if kind in document.data:
                 return kind
     return 'graph'
@@ -155,5 +158,6 @@ def print_schema(options: argparse.Namespace) -> None:
     schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
               'facts': lambda: json_schema(FactsFile),
               'recipe': lambda: json_schema(RecipeSpec),
-              'cases': lambda: json_schema(CasesSpec)}[options.kind]()
+              'cases': lambda: json_schema(CasesSpec),
+              'vda5050': lambda: json_schema(MappingSpec)}[options.kind]()
     print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))

@@ -21,7 +21,7 @@ LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
 OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'trace_file', 'black_box_folder',
-                   'language_model', 'agent', 'markers', 'fixed_frame'},
+                   'language_model', 'agent', 'markers', 'fixed_frame', 'vda5050'},
        'gazebo': {'headless'},
        'demo': {'seed', 'real_time_factor', 'picture_path', 'camera_rate', 'markers'}}
 
@@ -90,6 +90,10 @@ def test_bringup_starts_the_markers_when_told_to() -> None:
              yaml.safe_load(''.join(part.perform(context) for part in value))
              for name, value in node._Node__parameters[-1].items() if isinstance(value, tuple)}
     assert given == {'facts_file': '/facts.yaml', 'fixed_frame': 'base_link'}
+
+
+def test_bringup_starts_the_node_for_a_fleet_manager_when_told_to() -> None:
+    assert [node.node_executable for node in processes(vda5050='true')][-1] == 'vda5050'
 
 
 @pytest.mark.parametrize(('given', 'expected'), [

@@ -21,6 +21,7 @@ from action_lifecycle.nodes.agent.node import LanguageModelNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.nodes.ledger.node import LedgerNode
 from action_lifecycle.nodes.markers.node import MarkersNode
+from action_lifecycle.nodes.vda5050.node import Vda5050Node
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from isolation import domain_id
 import pytest
@@ -37,7 +38,7 @@ PAGE = Path(__file__).parents[2] / 'docs' / 'nodes.md'
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
 NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode, AgentNode,
-         MarkersNode)
+         MarkersNode, Vda5050Node)
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
 OF_RCL = {'/rosout', '/parameter_events'}  # for all nodes
 SECRET = re.compile('passw|secret|token|api_key|credential')
@@ -101,7 +102,10 @@ def test_each_topic_takes_its_qos_from_parameters(make: Any, kind: Any, tmp_path
         LedgerNode: {'journal_path': str(tmp_path / 'journal')},
         AgentNode: {'journal_path': str(tmp_path / 'journal')},
         LanguageModelNode: {'base_url': 'http://localhost:9/v1', 'model': 'none'},
-        MarkersNode: {}}
+        MarkersNode: {},
+        Vda5050Node: {'broker_url': 'mqtt://localhost:9',
+                      'mapping_file': str(SHARE / 'config' / 'vda5050' / 'nav2.yaml'),
+                      'order_file': str(tmp_path / 'order')}}
     node = make(kind, **given[kind])
     assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     of_facts_file = {'/estop'} if kind is WorldModelBridge else set()

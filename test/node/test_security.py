@@ -23,10 +23,11 @@ POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
             '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
 ENCLAVES_IN_ORDER = ('/action_lifecycle', '/world_model_bridge', '/ledger', '/language_model',
-                     '/agent', '/markers', '/web')
+                     '/agent', '/markers', '/vda5050', '/web')
 MODELS = ('language_model', 'agent')  # by themselves: they are off by default
 WEB = {'web', '_web_capped'}
 MARKERS = {'markers'}
+VDA5050 = {'vda5050'}
 FORM = {  # element: its children, its attributes
     'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
     'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, set()),
@@ -87,7 +88,7 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
             assert element.text and element.text.strip() == element.text
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
-    assert enclaves == {**ENCLAVES, '/web': WEB, '/markers': MARKERS,
+    assert enclaves == {**ENCLAVES, '/web': WEB, '/markers': MARKERS, '/vda5050': VDA5050,
                         **{f'/{node}': {node} for node in MODELS}}
 
 
@@ -102,7 +103,7 @@ def test_sros2_makes_keys_for_each_enclave() -> None:
 def test_the_page_names_each_interface_that_the_policy_has() -> None:
     managed = {str(entry.text) for group in ElementTree.parse(POLICY).iter('services')
                for entry in group if group[0].text == '~/change_state'}
-    for node in (*ENCLAVES, *(f'/{node}' for node in (*MODELS, 'markers', 'web'))):
+    for node in (*ENCLAVES, *(f'/{node}' for node in (*MODELS, 'markers', 'vda5050', 'web'))):
         section = PAGE.read_text().partition(f'\n## {node[1:]}\n')[2].partition('\n## ')[0]
         (profile,) = (profile for profile in ElementTree.parse(POLICY).iter('profile')
                       if profile.get('node') == node[1:])
@@ -154,6 +155,18 @@ def test_the_policy_of_a_language_model_is_what_the_node_opens(
     system.until(lambda: model in system.node.get_node_names() and rights <= set(
         opened(system, model)), 20, 'everything is open')
     assert set(opened(system, model)) == rights
+
+
+def test_the_policy_of_the_node_for_a_fleet_manager_is_what_it_opens(
+    system: System, tmp_path: Path
+) -> None:
+    pytest.importorskip('paho.mqtt.client')
+    system.start('vda5050', broker_url='mqtt://127.0.0.1:9', order_file=tmp_path / 'order',
+                 mapping_file=SHARE / 'config' / 'vda5050' / 'nav2.yaml')
+    rights = {right for right in allowed() if right.node == 'vda5050'}
+    system.until(lambda: 'vda5050' in system.node.get_node_names() and rights <= set(
+        opened(system, 'vda5050')), 20, 'everything is open')
+    assert set(opened(system, 'vda5050')) == rights
 
 
 def _of_robot() -> set[Right]:

@@ -26,7 +26,7 @@ KEYS = {**ROSDEP_KEYS, **{
 # extras: the module that imports one says how to install it
 NOT_REQUIRED = {'PIL', 'argcomplete', 'celery', 'fastapi', 'httpx', 'itsdangerous', 'kombu',
                 'matplotlib', 'mcap', 'mcap_ros2', 'mcp', 'mujoco', 'nicegui', 'openai',
-                'playwright', 'pytest', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
+                'paho', 'playwright', 'pytest', 'rosbags', 'socketio', 'starlette', 'uvicorn'}
 EXTENDED = {'ros2cli'}  # imported only by what it finds by an entry point
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
@@ -135,7 +135,7 @@ def test_each_console_script_has_its_function() -> None:
     assert scripts.pop('action_lifecycle') == 'action_lifecycle.cli:main'
     assert scripts == {name: f'action_lifecycle.executables:{name}' for name in (
         'action_lifecycle_node', 'world_model_bridge', 'ledger', 'agent', 'language_model',
-        'composed', 'sim_cell', 'sim_estop', 'web', 'markers',
+        'composed', 'sim_cell', 'sim_estop', 'web', 'markers', 'vda5050',
         'scripted_robot')}
     text = (ROOT / 'action_lifecycle/executables.py').read_text('utf-8')
     modules = dict(re.findall(r"(\w+) = _executable\('([\w.]+)'\)", text))

@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Makes the messages `state` and `visualization` from the order, the facts and the safety."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from action_lifecycle_msgs.msg import SafetyState
+
+from .fact_values import FactValues
+from .order_runner import OrderRunner
+from ...vda5050.errors import error, FATAL, WARNING
+from ...vda5050.mapping import Mapped
+
+
+class RobotState:
+    """The state of the robot as the fleet manager sees it."""
+
+    def __init__(self, runner: OrderRunner, facts: FactValues, mapped: Mapped) -> None:
+        self.safety: SafetyState | None = None
+        self._runner = runner
+        self._facts = facts
+        self._mapped = mapped
+
+    def message(self) -> dict[str, Any]:
+        """Return the fields of a state message."""
+        record, facts = self._runner.record, self._facts
+        progress = record.progress
+        position = self.position()
+        driving = facts.value('driving')
+        return {
+            **progress.fields(),
+            'driving': progress.is_driving if driving is None else bool(driving),
+            'paused': record.paused or self._runner.flow_paused,
+            'operatingMode': 'AUTOMATIC',
+            **({} if position is None else {'agvPosition': position}),
+            'actionStates': [*progress.action_states(), *(one.state() for one in record.instants)],
+            'batteryState': {'batteryCharge': facts.number('battery.charge') or 0.0,
+                             'charging': bool(facts.value('battery.charging'))},
+            'errors': [*record.errors, *progress.errors(), *self._errors()],
+            'safetyState': {'eStop': 'NONE' if self._is_ready() else 'MANUAL',
+                            'fieldViolation': bool(facts.value('field_violation'))}}
+
+    def position(self) -> dict[str, Any] | None:
+        """Return the position of the robot; None if it is not known."""
+        wanted = self._mapped.spec.state.position
+        x, y, theta = (self._facts.number(f'position.{name}') for name in ('x', 'y', 'theta'))
+        if wanted is None or x is None or y is None or theta is None:
+            return None
+        known = not any(place.startswith('position.') for place in self._facts.unknown())
+        return {'x': x, 'y': y, 'theta': theta, 'mapId': wanted.map, 'positionInitialized': known}
+
+    def start(self) -> Mapping[str, float] | None:
+        """Return x and y, for the check of the first node; None if they are not known now."""
+        found = self.position()
+        return found if found is not None and found['positionInitialized'] else None
+
+    def _is_ready(self) -> bool:
+        return self.safety is not None and self.safety.state == SafetyState.READY
+
+    def _errors(self) -> list[dict[str, Any]]:
+        found = [error('factUnknown', f'{place}: {why}', WARNING)
+                 for place, why in self._facts.unknown().items()]
+        if not self._is_ready():
+            why = 'the action node has not said yet whether motions may run' \
+                if self.safety is None else self.safety.reason or 'the robot is stopped'
+            found.append(error('safetyStop', why, FATAL))
+        if self._runner.is_away:
+            found.append(error('actionNodeAway', 'the action node is away; the order goes on when '
+                               'it is back', FATAL))
+        return found

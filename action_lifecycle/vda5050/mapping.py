@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The mapping file: how the orders of a fleet manager become flows of this robot.
+
+Bodies of actions have the fields of an action in a flow file. They are checked when the file is
+loaded, as a flow with examples of an order, so that faults name file, line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import json
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+from pydantic import Field
+
+from .fields import faults
+from ..documents.errors import DocumentError, Fault
+from ..documents.models import StrictModel, validate
+from ..documents.yaml_document import Document, Key, Position, read_document
+from ..flow.files.loader import load_document
+from ..flow.files.names import IDENTIFIER
+from ..flow.files.parameters import example, parameter_values
+from ..flow.files.sources import Sources
+from ..flow.files.spec import FlowSpec, ParameterSpec
+from ..world.expressions.expression import compile_expression, Expression
+
+FLOW = 'vda5050_order'
+"""Name of the flows that are made."""
+AT_WORK = 8
+"""Maximum number of actions of an order at work at a time."""
+NODE_NAMES: Mapping[str, Any] = {
+    'node_id': 'node', 'sequence_id': 2, 'x': 1.0, 'y': 1.0, 'theta': 0.5, 'map_id': 'map',
+    'deviation_xy': 0.5, 'deviation_theta': 0.5}
+"""Names for templates and conditions of nodes, with examples."""
+EDGE_NAMES: Mapping[str, Any] = {
+    'edge_id': 'edge', 'from_node_id': 'node', 'max_speed': 0.5, 'max_rotation_speed': 0.5,
+    'edge': {}}
+NAMES = {**NODE_NAMES, **EDGE_NAMES}
+PREDEFINED = ('cancelOrder', 'startPause', 'stopPause', 'stateRequest', 'factsheetRequest')
+"""Instant actions that need no entry in the file."""
+_OWN_FIELDS = ('after', 'replaces', 'schedule', 'repeat', 'for_each')
+_RESERVED = {*NAMES, 'facts', 'results', 'action', 'action_id', 'action_type'}
+
+Scope = Literal['NODE', 'EDGE', 'INSTANT']
+Blocking = Literal['NONE', 'SOFT', 'HARD']
+
+
+class ActionMapping(StrictModel):
+    """An action type that fleet managers may send."""
+
+    description: str = Field(default='', description='For the factsheet.')
+    scopes: list[Scope] = Field(default=['NODE'], description='Where it may be.')
+    blocking: list[Blocking] = Field(
+        default=['NONE', 'SOFT', 'HARD'], description='The blockingTypes that it may have.')
+    parameters: dict[str, ParameterSpec] = Field(
+        default={}, description='actionParameters by key; one without a default must be given.')
+    action: dict[str, Any] = Field(description='The fields of an action in a flow file.')
+
+
+class BatteryMapping(StrictModel):
+    """The state of the battery, as expressions over facts."""
+
+    charge: str = Field(description='Charge in percent.')
+    charging: Optional[str] = Field(
+        default=None, description='Whether it is charged; without it, it never is.')
+
+
+class PositionMapping(StrictModel):
+    """The position of the robot, as expressions over facts."""
+
+    x: str = Field(description='m')
+    y: str = Field(description='m')
+    theta: str = Field(description='rad')
+    map: str = Field(description='mapId of the map that it is in.')  # noqa: A003
+    tolerance: float = Field(
+        default=0.5, ge=0, description='Maximum distance (m) from the first node of an order '
+        'that has no allowedDeviationXY.')
+
+
+class StateMapping(StrictModel):
+    """The parts of the state that facts have; facts that they read need `always: true`."""
+
+    battery: BatteryMapping
+    position: Optional[PositionMapping] = None
+    driving: Optional[str] = Field(
+        default=None, description='Whether it drives; without it, whether a drive is executed.')
+    field_violation: Optional[str] = Field(
+        default=None, description='Whether a protective field is violated.')
+
+
+class FactsheetMapping(StrictModel):
+    """The parts of the factsheet that this package can't know, as the specification has them."""
+
+    typeSpecification: dict[str, Any]  # noqa: N815
+    physicalParameters: dict[str, Any]  # noqa: N815
+    agvGeometry: dict[str, Any] = {}  # noqa: N815
+    loadSpecification: dict[str, Any] = {}  # noqa: N815
+    vehicleConfig: dict[str, Any] = {}  # noqa: N815
+
+
+class MappingSpec(StrictModel):
+    """A mapping file of the node `vda5050`."""
+
+    vda5050: int = Field(ge=1, le=1, description='Version of this file format.')
+    drive: dict[str, Any] = Field(
+        description='The drive to a node: the fields of an action in a flow file.')
+    actions: dict[str, ActionMapping] = Field(default={}, description='By actionType.')
+    state: StateMapping
+    factsheet: FactsheetMapping
+
+
+class Mapped:
+    """
+    A checked mapping file.
+
+    `expressions`: the compiled expressions of `state`, by place, such as 'battery.charge'.
+    `folders`: where nested flows that are given by name are searched.
+    """
+
+    def __init__(
+        self, path: Path, document: Document, spec: MappingSpec, folders: Sequence[str] | None,
+    ) -> None:
+        self.path = path
+        self.spec = spec
+        self.folders = folders
+        self._document = document
+        self.expressions = dict(_expressions(document, spec.state))
+
+    def parameters(self, action_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of an action's parameters; raises DocumentError."""
+        flow = FlowSpec(flow=FLOW, parameters=self.spec.actions[action_type].parameters,
+                        actions={})
+        values, found = parameter_values(self._document, flow, given)
+        if found:
+            raise DocumentError(found)
+        return values
+
+
+def read_mapping(path: str | Path, folders: Sequence[str] | None = None) -> Mapped:
+    """
+    Read and check a mapping file; raises DocumentError with all faults.
+
+    `folders`: where nested flows that are given by name are searched, as for the action node.
+    """
+    path = Path(path).expanduser()
+    document = read_document(path)
+    spec = validate(document, MappingSpec)
+    if found := [*_faults(document, spec)]:
+        raise DocumentError(found)
+    mapped = Mapped(path, document, spec, folders)
+    sample, places = _sample(spec)
+    load_document(_SampleDocument(document, sample, places), json.dumps(sample), {},
+                  Sources(folders))
+    return mapped
+
+
+class _SampleDocument(Document):
+    """The flow of an example order; its actions have their places in the mapping file."""
+
+    def __init__(
+        self, base: Document, data: Any, places: Mapping[str, tuple[Key, ...]]
+    ) -> None:
+        super().__init__(base.name, data, base.mark(), {})
+        self._base = base
+        self._places = places
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column in the mapping file of the value at `path`."""
+        place = self._places.get(str(path[1])) if len(path) > 1 else None
+        return self._base.mark((*place, *path[2:]) if place else ())
+
+
+def _sample(spec: MappingSpec) -> tuple[dict[str, Any], dict[str, tuple[Key, ...]]]:
+    """Return a flow with the drive and each action, and their places in the file."""
+    raws: dict[str, Any] = {'drive': with_parameters(spec.drive, NAMES)}
+    places: dict[str, tuple[Key, ...]] = {'drive': ('drive',)}
+    for index, (kind, mapping) in enumerate(spec.actions.items()):
+        values = {name: parameter.default if parameter.default is not None else example(
+            {'type': parameter.type, 'min': parameter.min, 'choices': parameter.choices})
+            for name, parameter in mapping.parameters.items()}
+        names = {} if mapping.scopes == ['INSTANT'] else \
+            EDGE_NAMES if mapping.scopes == ['EDGE'] else NODE_NAMES
+        raws[f'action_{index}'] = with_parameters(mapping.action, {
+            'action_id': 'id', 'action_type': kind,
+            **(names if len(mapping.scopes) == 1 else {}), **values})
+        places[f'action_{index}'] = ('actions', kind, 'action')
+    return {'flow': FLOW, 'max_motions': AT_WORK, 'actions': raws}, places
+
+
+def with_parameters(body: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an action with these parameters, beside those that it has."""
+    own = body.get('parameters')
+    return {**body, 'parameters': {**values, **(own if isinstance(own, dict) else {})}}
+
+
+def _faults(document: Document, spec: MappingSpec) -> Iterator[Fault]:
+    bodies: list[tuple[tuple[Key, ...], Mapping[str, Any]]] = [
+        (('drive',), spec.drive),
+        *((('actions', kind, 'action'), mapping.action)
+          for kind, mapping in spec.actions.items())]
+    for place, body in bodies:
+        for name in _OWN_FIELDS:
+            if name in body:
+                yield document.fault((*place, name), f"'{name}' comes from the order")
+    for kind, mapping in spec.actions.items():
+        if kind in PREDEFINED:
+            yield document.fault(('actions', kind), f"'{kind}' needs no entry")
+        for name in ('scopes', 'blocking'):
+            if not getattr(mapping, name):
+                yield document.fault(('actions', kind, name), 'expected at least one')
+        for name in mapping.parameters:
+            if not IDENTIFIER.match(name) or name in _RESERVED:
+                yield document.fault(
+                    ('actions', kind, 'parameters', name), f"'{name}' can not be the name of a "
+                    'parameter: expected an identifier that no node or edge has')
+    for part in ('typeSpecification', 'physicalParameters'):
+        for message in faults('factsheet', getattr(spec.factsheet, part), part):
+            yield document.fault(('factsheet', part), part + message.removeprefix('.')
+                                 if message.startswith('.:') else part + message)
+
+
+def _expressions(document: Document, state: StateMapping) -> Iterator[tuple[str, Expression]]:
+    """Yield the compiled expressions; raises DocumentError with their places."""
+    found: list[Fault] = []
+    for group, conditions in (('battery', ('charging',)), ('position', ()), ('', (
+            'driving', 'field_violation'))):
+        model = getattr(state, group) if group else state
+        names = {'battery': ('charge', 'charging'), 'position': ('x', 'y', 'theta')}.get(
+            group, ('driving', 'field_violation'))
+        for name in names:
+            text = getattr(model, name, None)
+            if text is None:
+                continue
+            place = (group, name) if group else (name,)
+            try:
+                yield '.'.join(place), compile_expression(
+                    text, None, condition=name in conditions)
+            except DocumentError as error:
+                found += [document.fault(('state', *place), fault.message)
+                          for fault in error.faults]
+    if found:
+        raise DocumentError(found)

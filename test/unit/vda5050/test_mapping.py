@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The mapping file: its faults have their places; the table of fields is that of the schemas."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.vda5050.factsheet import factsheet
+from action_lifecycle.vda5050.fields import ACTION_STATUS, faults, FIELDS, schema
+from action_lifecycle.vda5050.identity import Identity, level_fault, serial_fault
+from action_lifecycle.vda5050.mapping import read_mapping
+import pytest
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / 'config' / 'vda5050' / 'nav2.yaml'
+SCHEMAS = os.environ.get('VDA5050_SCHEMAS', '')
+
+
+def changed(tmp_path, before, after):
+    text = EXAMPLE.read_text()
+    assert before in text
+    path = tmp_path / 'mapping.yaml'
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(DocumentError) as failed:
+        read_mapping(path)
+    return failed.value.faults
+
+
+@pytest.mark.parametrize(('before', 'after', 'place', 'expected'), [
+    ('vda5050: 1', 'vda5050: 2', 'vda5050: 2', 'expected at most 1'),
+    ('{{ y }}', '{{ yy }}', '{{ yy }}', "'yy' is undefined"),
+    ("  confirm: {condition: 'dist", "  after: [other]\n  confirm: {condition: 'dist",
+     'after: [other]', "'after' comes from the order"),
+    ("and still'", "and still +'", 'still +', 'drive'),
+    ('scopes: [NODE]', 'scopes: [NODES]', '[NODES]', "expected one of 'NODE', 'EDGE', 'INSTANT'"),
+    ('startCharging:', 'cancelOrder:', 'cancelOrder:', "'cancelOrder' needs no entry"),
+    ('      dock: {type', '      x: {type', 'x: {type', "'x' can not be the name of a parameter"),
+    ('{{ dock }}', '{{ dok }}', '{{ dok }}', "'dok' is undefined"),
+    ('  battery: {charge: battery * 100, charging: charging}', '  batery: {charge: 1}', 'batery',
+     "unknown field 'batery'"),
+    ('charge: battery * 100', "charge: 'battery *'", 'battery *', 'invalid syntax'),
+    ('agvKinematic: DIFF', 'agvKinematic: LEGS', 'typeSpecification:', "'LEGS' is not one of"),
+    ('    speedMax: 0.5\n', '', 'physicalParameters:', "'speedMax' is a required property"),
+])
+def test_a_fault_has_its_line(tmp_path, before, after, place, expected):
+    found = changed(tmp_path, before, after)
+    matching = [fault for fault in found if expected in fault.message]
+    assert matching, found
+    lines = (tmp_path / 'mapping.yaml').read_text().splitlines()
+    assert any(place in lines[fault.line - 1] for fault in matching), matching
+
+
+def test_the_example_is_valid_and_its_factsheet_is_as_the_table_says():
+    mapped = read_mapping(EXAMPLE)
+    message = Identity('uagv', 'acme', '1').message('factsheet', factsheet(mapped, 30.0, 1.0))
+    assert faults('factsheet', message) == []
+    kinds = {one['actionType']: one for one in message['protocolFeatures']['agvActions']}
+    assert kinds['startCharging']['actionParameters'][0]['isOptional']
+    assert kinds['cancelOrder']['actionScopes'] == ['INSTANT']
+
+
+def test_headers_are_counted_for_each_topic():
+    identity = Identity('uagv', 'acme', '1')
+    numbers = [identity.message(topic, {})['headerId'] for topic in ('state', 'order', 'state')]
+    assert numbers == [1, 1, 2]
+    assert identity.topic('state') == 'uagv/v2/acme/1/state'
+    assert identity.short('uagv/v2/acme/1/order') == 'order'
+
+
+@pytest.mark.parametrize('text', ['', 'a/b', 'a+', '#', '$SYS', 'x' * 101])
+def test_names_that_are_no_level_of_a_topic_are_refused(text):
+    assert level_fault(text) and serial_fault(text)
+    assert not level_fault('Müller AG') and serial_fault('Müller AG')
+
+
+# The published schemas, where a checkout is given
+
+
+def published(topic):
+    if not SCHEMAS:
+        pytest.skip('VDA5050_SCHEMAS names no folder json_schemas of a checkout of VDA5050 2.1')
+    return json.loads((Path(SCHEMAS) / f'{topic}.schema').read_text(encoding='utf-8'))
+
+
+def flattened(node, root, path=''):
+    """Yield place, whether it is required, and the enum of each field."""
+    if '$ref' in node:
+        node = root['definitions'][node['$ref'].rpartition('/')[2]]
+    for name, of in node.get('properties', {}).items():
+        yield f'{path}.{name}', name in node.get('required', ()), of.get('enum')
+        yield from flattened(of, root, f'{path}.{name}')
+        yield from flattened(of.get('items', {}), root, f'{path}.{name}[]')
+
+
+@pytest.mark.parametrize('topic', FIELDS)
+def test_the_table_agrees_with_the_published_schema(topic):
+    theirs = {place: (required, enum)
+              for place, required, enum in flattened(published(topic), published(topic))}
+    ours = {place: (required, enum)
+            for place, required, enum in flattened(schema(FIELDS[topic]), {})}
+    assert ours.keys() - theirs.keys() == set()
+    headers = {f'.{name}' for name in ('headerId', 'timestamp', 'version', 'manufacturer',
+                                       'serialNumber')}  # not required everywhere: we send them
+    for place, (required, enum) in ours.items():
+        if place not in headers:
+            assert required is theirs[place][0], place
+        if enum and [*enum] == [*ACTION_STATUS]:
+            assert {*enum} - {*theirs[place][1]} == {'PAUSED'}  # their schema lacks it
+        elif enum:
+            assert {*enum} == {*theirs[place][1]}, place
+    below = [place for place, (required, _) in theirs.items()
+             if required and place not in ours and place.rpartition('.')[0] in ours]
+    if topic not in ('order', 'instantActions'):  # these are read, not sent
+        assert not below, 'required there, and not in the table'
