@@ -93,6 +93,8 @@ def add_record_verbs(commands: Any) -> None:
     view.add_argument('--token-file', default='', metavar='FILE', help='file with the token that '
                       'people sign in with, readable by you only (default: the environment '
                       'variable ACTION_LIFECYCLE_WEB_TOKEN)')
+    view.add_argument('--ledger', default='', metavar='URL', help='also show the fleet of this '
+                      'ledger, as parameter ledger_url of the ledger node')
     view.add_argument('--open', action='store_true', help='open the browser')
     view.add_argument('--html', default='', metavar='FILE', help='instead of pages, write one run '
                       'to an HTML file that opens without a network')
@@ -104,15 +106,21 @@ def add_record_verbs(commands: Any) -> None:
         ledger, 'rebuild', 'verbs.ledger.rebuild_ledger',
         help='delete the ledger of a robot and fill it again from the journal',
         description='Remove all keys of a robot in Redis, and fill its ledger from its journal. '
-        'The nodes of the robot may run meanwhile. User and password come from the environment, '
-        'as for the ledger node.',
-        example='ledger rebuild ~/.ros/action_lifecycle/robot.journal '
-        '--url redis://localhost:6379/0')
+        'Rows that only the ledger has are saved to a file first. The nodes of the robot may run '
+        'meanwhile. User and password come from the environment, as for the ledger node.',
+        example='ledger rebuild ~/.ros/action_lifecycle/robot7.journal '
+        '--url redis://localhost:6379/0 --robot robot7')
     rebuild.add_argument('journal', metavar='JOURNAL', help='the journal of the robot')
     rebuild.add_argument('--url', required=True, metavar='URL',
                          help='the Redis server, as parameter ledger_url of the ledger node')
-    rebuild.add_argument('--robot', default='robot', metavar='NAME',
-                         help='name of the robot in the ledger (default: robot)')
+    rebuild.add_argument('--robot', required=True, metavar='NAME',
+                         help='name of the robot in the ledger: parameter robot of the ledger '
+                         "node, by default its namespace, or 'robot'")
+    rebuild.add_argument('--other-journal', action='store_true',
+                         help='also if the ledger has the rows of another journal')
+    rebuild.add_argument('--save-in', metavar='FOLDER',
+                         help='folder of the file with the rows that only the ledger has '
+                         '(default: that of the journal)')
 
 
 def _complete_state(**asked: object) -> list[str]:
@@ -264,5 +272,6 @@ def add_file_verbs(commands: Any) -> None:
     schema = add_verb(
         commands, 'schema', 'checking.print_schema',
         help='print the JSON Schema of a kind of file', example='schema flow > flow.schema.json')
-    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe', 'cases'),
+    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe', 'cases',
+                                         'vda5050'),
                         help='what the schema describes')

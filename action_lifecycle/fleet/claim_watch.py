@@ -16,10 +16,9 @@ import logging
 import time
 from typing import NamedTuple
 
-from .errors import LedgerUnavailable
+from .fault_log import FaultLog
 from .ledger import Ledger
 from ..journal.reader import JournalReader
-from ..journal.row import JournalError
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +51,7 @@ class ClaimWatch:
         self._reader = reader
         self._others = others
         self._names: dict[str, str] = {}
+        self._faults = FaultLog(_LOG, 'claims of sessions')
 
     async def run(self) -> None:
         """Poll until canceled."""
@@ -59,8 +59,9 @@ class ClaimWatch:
             try:
                 self.held = [claim for flow_id, name in self._needed().items()
                              if (claim := await self._read(flow_id, name)) is not None]
-            except (LedgerUnavailable, JournalError) as error:
-                _LOG.warning('claims of sessions: %s', error)
+                self._faults.clear()
+            except Exception as error:  # this task must not end: flows would fail for ever
+                self._faults.report(error)
             await asyncio.sleep(POLL_PERIOD)
 
     def _needed(self) -> dict[str, str]:

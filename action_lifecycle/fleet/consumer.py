@@ -17,11 +17,12 @@ import json
 import logging
 import secrets
 import time
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 import uuid
 
 from .checkpoints import TTL
 from .errors import LedgerUnavailable
+from .fault_log import FaultLog
 from .ledger import Ledger
 from .loop_thread import end
 from .operation import Lost, Operation, OperationRequest
@@ -61,6 +62,18 @@ class OperationWork(Protocol):
         """
 
 
+class _Found(NamedTuple):
+    """
+    An operation as a worker found it while it held the request.
+
+    `fence` changes with each claim, so the worker changes nothing if another one has claimed it
+    since then.
+    """
+
+    state: State
+    fence: str
+
+
 class OperationConsumer:
     """
     One worker of `group` on `stream`; it does one request at a time.
@@ -81,6 +94,7 @@ class OperationConsumer:
         self._max_tries = max_tries
         self._requests = ledger.requests(stream, group, self.name, min_idle)
         self._working = asyncio.Lock()
+        self._faults = FaultLog(_LOG, f'stream {stream}')
         self._asking: dict[str, asyncio.Future[None]] = {}
 
     async def run(self) -> None:
@@ -99,9 +113,10 @@ class OperationConsumer:
                         begun = True
                         await self._take_all(await self._requests.retake())
                     await self._take_all(await self._requests.take())
+                    self._faults.clear()
                 except LedgerUnavailable as error:
                     connected = False  # the server may have lost its data
-                    _LOG.warning('stream %s: %s', self._stream, error)
+                    self._faults.report(error)
                     await asyncio.sleep(RETRY_DELAY)
                 except Exception:  # a bad request must not stop the next ones
                     _LOG.exception('stream %s', self._stream)
@@ -125,36 +140,42 @@ class OperationConsumer:
             await self._operations.receive(  # also for a repeated delivery
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         trace = await self._operations.trace(request.trace_id)
-        state = State(trace['state'].upper()) if 'state' in trace else None
+        found = None
+        try:
+            if 'state' in trace:
+                found = _Found(State(trace['state'].upper()), trace.get('fence', ''))
+        except ValueError:
+            await self._bury(request, f"its operation has an unknown state '{trace['state']}'")
+            return
         owner, moved, worker = (trace.get(name) for name in ('msg_id', 'moved', 'worker'))
         if not fields:
             await self._bury(request, 'it was trimmed from its stream')
-        elif state is None:
+        elif found is None:
             await self._bury(request, 'it is too old: nothing is known of it any more')
-        elif owner not in (None, message_id) or state is State.COMPLETED:
+        elif owner not in (None, message_id) or found.state is State.COMPLETED:
             await self._requests.done(message_id)  # a duplicate
-        elif state is State.DELIVERED:
+        elif found.state is State.DELIVERED:
             await self._operations.move(request.trace_id, State.COMPLETED)
             await self._requests.done(message_id)
         elif moved and worker == self.name and self._work.can_resume(request):
-            await self._claim(request, state, moved=True)
+            await self._claim(request, found, moved=True)
         elif moved:
-            self._asking[message_id] = asyncio.ensure_future(self._ask(request, state))
+            self._asking[message_id] = asyncio.ensure_future(self._ask(request, found))
         elif tries > self._max_tries:
-            await self._give_up(request, 'its worker was lost in every try')
+            await self._give_up(request, found, 'its worker was lost in every try')
         else:
-            await self._claim(request, state)
+            await self._claim(request, found)
 
-    async def _ask(self, request: OperationRequest, state: State) -> None:
+    async def _ask(self, request: OperationRequest, found: _Found) -> None:
         """Ask a person about a request lost after its first motion; does not block others."""
         try:
             actor = await self._keep(request, self._work.take_over(request))
             if not actor:
-                await self._give_up(request, 'its worker was lost after its first motion')
+                await self._give_up(request, found, 'its worker was lost after its first motion')
                 return
             await self._keep(request, self._working.acquire())
             try:
-                await self._work_on(request, state, {'moved': '', 'taken_over_by': actor})
+                await self._work_on(request, found, {'moved': '', 'taken_over_by': actor})
             finally:
                 self._working.release()
         except (LedgerUnavailable, Lost) as error:
@@ -163,26 +184,33 @@ class OperationConsumer:
             del self._asking[request.message_id]
 
     async def _claim(
-        self, request: OperationRequest, state: State, *, moved: bool = False,
+        self, request: OperationRequest, found: _Found, *, moved: bool = False,
     ) -> None:
         async with self._working:
-            await self._work_on(request, state, {}, moved=moved)
+            await self._work_on(request, found, {}, moved=moved)
 
     async def _work_on(
-        self, request: OperationRequest, state: State, metadata: dict[str, Any], *,
+        self, request: OperationRequest, found: _Found, metadata: dict[str, Any], *,
         moved: bool = False,
     ) -> None:
         now = time.monotonic()
         if not await self._requests.renew(request.message_id):
             return
-        operation = Operation(self._operations, request, f'{self.name}:{request.tries}',
+        # unique, also if a failover has lost how often the request was taken
+        fence = f'{self.name}:{request.tries}:{secrets.token_hex(4)}'
+        operation = Operation(self._operations, request, fence,
                               held_until=now + self._min_idle, moved=moved)
-        for target in _states_to_claimed(state):
+        fence = found.fence
+        for target in _states_to_claimed(found.state):
             if not await self._operations.move(request.trace_id, target, {
                     **metadata, 'msg_id': request.message_id, 'fence': operation.fence,
-                    'worker': self.name, 'attempt': request.tries}):
+                    'worker': self.name, 'attempt': request.tries}, fence=fence):
                 return  # another worker was faster
+            fence = operation.fence
         try:
+            if not moved and (await self._operations.trace(request.trace_id)).get('moved'):
+                raise Lost(f'operation {request.trace_id}: its worker began to move while it was '
+                           'taken over; a person will be asked')
             await self._keep(request, self._do(operation), operation)
         except Lost as error:
             _LOG.warning('%s', error)
@@ -245,13 +273,23 @@ class OperationConsumer:
         with contextlib.suppress(LedgerUnavailable):
             if not await self._requests.renew(request.message_id):
                 return False
-            await self._operations.renew(request.trace_id)
+            # The fence differs if another worker of the same name has claimed the operation.
+            if not await self._operations.renew(
+                    request.trace_id, '' if operation is None else operation.fence):
+                return False
             if operation is not None:
                 operation.held_until = now + self._min_idle
         return True
 
-    async def _give_up(self, request: OperationRequest, error: str) -> None:
-        await self._operations.move(request.trace_id, State.ERRORED, {'error': error})
+    async def _give_up(self, request: OperationRequest, found: _Found, error: str) -> None:
+        """Make a dead letter, unless another worker has taken the request since `found`."""
+        if not await self._requests.renew(request.message_id):
+            return
+        if not await self._operations.move(
+                request.trace_id, State.ERRORED, {'error': error}, fence=found.fence):
+            trace = await self._operations.trace(request.trace_id)
+            if trace.get('fence', '') != found.fence:
+                return
         await self._bury(request, error)
 
     async def _bury(self, request: OperationRequest, error: str) -> None:

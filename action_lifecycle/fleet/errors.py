@@ -16,5 +16,9 @@ class LedgerUnavailable(LedgerError):
     """The server of the ledger can't be reached, or reports an error."""
 
 
+class LedgerForbidden(LedgerUnavailable):
+    """The server of the ledger does not permit its user a command or a key."""
+
+
 class LedgerRefused(LedgerError):
     """The ledger refused a batch of rows; nothing was written."""

@@ -45,7 +45,8 @@ class ReadOnlyTasks:
         self._refuse(session, task_id)
 
     def put(
-        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
+        token: int = 0,
     ) -> bool:
         self._refuse(session, task_id)
 

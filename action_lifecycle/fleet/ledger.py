@@ -12,8 +12,8 @@ entry point of the group `action_lifecycle.ledgers`. Its name is the URL scheme:
         ...  # the methods of `Ledger`
 
 `open_ledger('sqlite:///path', robot)` then returns it. `backends/memory.py` is the smallest
-example. test/unit/fleet/test_contract.py and test_work_contract.py test the
-guarantees of this protocol.
+example. test/unit/fleet/test_contract.py, test_work_contract.py and
+test_fleet_contract.py test the guarantees of this protocol.
 
 All methods raise `LedgerUnavailable` if the server can't be reached or reports an error. Then a
 change may or may not have been made; every change can be repeated.
@@ -21,7 +21,7 @@ change may or may not have been made; every change can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 import os
 from pathlib import Path
 from pkgutil import iter_modules
@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 
 from .checkpoints import Checkpoint
 from .errors import LedgerError
+from .fleet_view import FleetView
 from .operation_listing import OperationPage
 from .operation_states import OperationState
 from .smart_ledger import Lease, Tasks
@@ -40,10 +41,14 @@ from ..journal.row import Row
 RETENTION = 30 * 86_400.0
 """Time (s) for which ended actions and their rows are kept."""
 
+UNKNOWN_JOURNAL = 'JOURNAL'
+"""Stands for the path of the journal in messages, if it is not known."""
+
 REFUSALS = {
     'gap': 'row {what} does not follow row {found}, the last one that the ledger has',
     'chain': 'row {what} does not follow the row before it in the ledger (hash {found}): the '
              'ledger holds another journal',
+    'other': 'row {what} has another hash in the ledger ({found}): it holds another journal',
     'state': "row {what}: the action is in state '{found}' in the ledger, not where the row "
              'comes from',
 }
@@ -90,6 +95,18 @@ class Rows(Protocol):
         action that waits for locked resources has a record without a change.
         """
 
+    def readable_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order, without entries that are no rows."""
+        yield from self.rows(after=after, limit=limit)
+
+    def newest_row(self) -> Row | None:
+        """Return the last row that can be read; None if there is none."""
+        return next(self.rows(after=self.last_seq() - 1, limit=1), None)
+
+    def origin(self) -> tuple[str, str]:
+        """Return host and path of the journal that wrote the last row; '' if unknown."""
+        return '', ''
+
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
         for row in self.rows(after=after, limit=limit):
@@ -126,11 +143,22 @@ class Operations(Protocol):
         one of two concurrent writers wins, and the first result stays. Raises CheckpointError.
         """
 
+    async def confirm(self, trace_id: str, state: OperationState, fence: str) -> bool:
+        """
+        Return whether an operation is in `state` with `fence`, and a failover does not lose it.
+
+        If replicas have to acknowledge it and do not, raises LedgerUnavailable.
+        """
+
     async def checkpoint(self, trace_id: str) -> Checkpoint | None:
         """Return the last checkpoint; None if it is missing or damaged (which is logged)."""
 
-    async def renew(self, trace_id: str) -> None:
-        """Restart the lifetime of an operation and its checkpoint; does not create them."""
+    async def renew(self, trace_id: str, fence: str = '') -> bool:
+        """
+        Restart the lifetime of an operation and its checkpoint; does not create them.
+
+        Returns False, without a change, if `fence` is given and the operation has another one.
+        """
 
     async def find(
         self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
@@ -176,7 +204,7 @@ class Requests(Protocol):
         """Remove a request from the group; no worker takes it again."""
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
-        """Like `done`, and add a dead letter atomically; False if no worker holds the request."""
+        """Like `done`, and add a dead letter atomically; False if this worker does not hold it."""
 
     async def age(self, message_id: str) -> float:
         """Return the time (s) since a request was submitted, by the clock of the ledger."""
@@ -187,14 +215,15 @@ class Ledger(Protocol):
     The data that a robot shares with its fleet; for one asyncio event loop.
 
     `retention`: time (s) for which ended actions and their rows are kept. `journal`: path of the
-    robot's journal, for messages. Nothing is sent before the first call.
+    robot's journal, for messages and for robots with the same name. Nothing is sent before the
+    first call.
     """
 
     robot: str
 
     def __init__(
         self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
-        journal: str | os.PathLike[str] = 'JOURNAL',
+        journal: str | os.PathLike[str] = UNKNOWN_JOURNAL,
     ) -> None:
         """Prepare the connection; raises LedgerError for a bad URL."""
 
@@ -236,8 +265,18 @@ class Ledger(Protocol):
         Removes only rows older than the retention time and than all rows of open subjects.
         """
 
-    async def clear(self) -> int:
-        """Remove all data of the robot; meanwhile rows are refused. Returns a number > 0."""
+    async def clear(self, save: Callable[[], object] = lambda: None) -> int:
+        """
+        Remove all data of the robot; returns a number, 0 if there were none.
+
+        Rows are refused from before the call of `save` (in another thread) until all is removed.
+        If `save` raises an exception, nothing is removed, and rows are accepted again. If another
+        call of `clear` begins meanwhile, this one raises LedgerRefused.
+        """
+
+    def clock_offset(self) -> float:
+        """Return how far (s) its clock was ahead of this computer's at the last `cursor`."""
+        return 0.0
 
     def rebuild_hint(self) -> str:
         """Return a string that says how to rebuild the ledger from the journal."""
@@ -247,6 +286,10 @@ class Ledger(Protocol):
     @property
     def operations(self) -> Operations:
         """Return the operations of the fleet."""
+
+    @property
+    def fleet(self) -> FleetView:
+        """Return the robots of the fleet and their work, as people see them."""
 
     async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         """Return the valid claim of a task and the time (s) until it lapses, or None."""
@@ -279,7 +322,7 @@ register_ledger = LEDGERS.register
 
 def open_ledger(
     url: str, robot: str = 'robot', *, retention: float = RETENTION,
-    journal: str | os.PathLike[str] = 'JOURNAL',
+    journal: str | os.PathLike[str] = UNKNOWN_JOURNAL,
 ) -> Ledger:
     """Return the ledger of `robot` at `url`; raises LedgerError for a bad URL."""
     return _backend(url)(url, robot, retention=retention, journal=journal)
@@ -291,7 +334,11 @@ def check_url(url: str) -> str:
 
 
 def _backend(url: str) -> type[Ledger]:
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:  # its text names what may be a password
+        raise LedgerError('ledger URL: expected SCHEME://HOST:PORT/… or SCHEME://[IPV6]:PORT/…, '
+                          'for example redis://localhost:6379/0') from None
     if scheme not in LEDGERS.names():
         names = [name for name in LEDGERS.names() if name != 'memory']  # robots can't share it
         raise LedgerError(f"ledger URL {scheme + '://…'!r}: expected one of "

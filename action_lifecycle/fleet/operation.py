@@ -52,10 +52,17 @@ class Operation:
         self._operations = operations
 
     async def start_motion(self) -> None:
-        """Record that a motion is about to start; if it raises Lost, do not start it."""
+        """
+        Record that a motion is about to start; if it raises Lost, do not start it.
+
+        Raises Lost also if the claim lapsed meanwhile, for example because the process stood
+        still: another worker may have asked a person about the request since then.
+        """
         if not self.moved:
             await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
-            self.moved = True
+        if time.monotonic() >= self.held_until:
+            raise Lost(f'operation {self.request.trace_id}: the claim has lapsed')
+        self.moved = True
 
     async def move(
         self, state: State, metadata: Mapping[str, Any] | None = None, outcome: str | None = None,
@@ -64,15 +71,18 @@ class Operation:
         """
         Enter a state, with a checkpoint of `saved`; raises Lost.
 
-        Retries while the server is unreachable (`in_time`: only while the claim is held). The
-        fence prevents the change if another worker has taken the operation over.
+        Retries while the server is unreachable. The fence prevents the change if another worker
+        has taken the operation over. `in_time`: retries only while the claim is held, and returns
+        only when a failover of the server does not lose the change.
         """
-        again = False
+        again = entered = False
         while True:
             try:
-                if await self._operations.move(
-                        self.request.trace_id, state, metadata, saved=saved, fence=self.fence,
-                        outcome=outcome) or (again and await self._is_in(state)):
+                entered = entered or await self._operations.move(
+                    self.request.trace_id, state, metadata, saved=saved, fence=self.fence,
+                    outcome=outcome) or (again and await self._is_in(state))
+                if entered and (not in_time or await self._operations.confirm(
+                        self.request.trace_id, state, self.fence)):
                     return
                 raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
             except LedgerUnavailable as error:

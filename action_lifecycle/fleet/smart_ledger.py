@@ -94,9 +94,14 @@ class Tasks(Protocol):
         """Release a claim; False if it lapsed or was released before."""
 
     def put(
-        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
+        token: int = 0,
     ) -> bool:
-        """Store a status; False if another holder has the claim."""
+        """
+        Store a status; False if another holder has the claim, or had one after `token`.
+
+        `token`: of the last claim of this holder, 0 if it had none.
+        """
 
     def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         """Return the valid claim of a task and the time (s) until it lapses, or None."""
@@ -150,7 +155,7 @@ class SmartLedger:
 
     def release(self, task_id: str | int, reason: str = '') -> bool:
         """Release a task; False if this object does not hold it."""
-        token = self._tokens.pop(str(task_id), 0)
+        token = self._tokens.get(str(task_id), 0)  # kept: it fences later changes, too
         return token > 0 and self._tasks.release(
             self.user_prompt, str(task_id), self._holder, token, reason)
 
@@ -177,12 +182,14 @@ class SmartLedger:
         """
         Update the status of a task; IN_PROGRESS claims the task, a final status releases it.
 
-        Returns False and changes nothing if another holder has claimed the task.
+        Returns False and changes nothing if another holder has claimed the task, also if that
+        claim has ended since.
         """
         task_id, status = str(task_id), LedgerTaskStatus(status)
         if status is LedgerTaskStatus.IN_PROGRESS and not self.claim(task_id):
             return False
-        if not self._tasks.put(self.user_prompt, task_id, self._holder, status, reason):
+        if not self._tasks.put(self.user_prompt, task_id, self._holder, status, reason,
+                               self._tokens.get(task_id, 0)):
             return False
         if status in _ENDED:
             self.release(task_id, status.value)
@@ -239,12 +246,14 @@ class MemoryTasks:
             return held is not None
 
     def put(
-        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
+        token: int = 0,
     ) -> bool:
         key = session, task_id
         with self._lock:
             held = self._valid(key)
-            if held is not None and held.holder != holder:
+            if held is not None and held.holder != holder \
+                    or token not in (0, self._last_tokens.get(key)):
                 return False
             self._kept.setdefault(session, {})[task_id] = LedgerTask(
                 task_id, status, reason, time.time())

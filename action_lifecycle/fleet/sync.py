@@ -19,13 +19,13 @@ import random
 import time
 from typing import Any, NamedTuple
 
-from .errors import LedgerRefused
+from .errors import LedgerForbidden, LedgerRefused
+from .journal_match import compare, Match, writer_of
 from .ledger import Cursor, Ledger
 from ..documents.errors import LifecycleError
 from ..journal.clock import elapsed, SystemClock
 from ..journal.reader import JournalReader
 from ..journal.row import damaged, JournalError, Row
-from ..journal.verify import verify_journal
 from ..lifecycle.back_off import back_off
 
 _LOG = logging.getLogger(__name__)
@@ -36,14 +36,15 @@ POLL_PERIOD = 0.1  # polling period (s) of the journal
 CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
 TRIM = 60.0  # period (s) of trimming and of checking all open subjects
 FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0  # s, after failures
+CLOCK_LIMIT = 60.0  # difference (s) of the clocks of ledger and robot from which on it is reported
 
 
 class SyncStatus(NamedTuple):
     """
     The status of the sync.
 
-    `lag`: age (s) of the oldest row that is not in the ledger; `refilled`: how often the ledger
-    has lost rows.
+    `last_error`: why it is not connected, or, if it is, what else is wrong; `lag`: age (s) of the
+    oldest row that is not in the ledger; `refilled`: how often the ledger has lost rows.
     """
 
     connected: bool = False
@@ -106,7 +107,8 @@ class Synchronizer:
         cursor = await self._ledger.cursor()
         if now >= self._trim_at:
             await self._ledger.cursor(await self._ledger.open_subjects())
-        self._check(cursor, last)
+        if not self._continues(cursor, last):
+            await self._refuse(cursor, last)
         if cursor.seq < self._status.ledger_seq:
             _LOG.warning('the ledger has gone back from row %d to row %d; it is filled again',
                          self._status.ledger_seq, cursor.seq)
@@ -117,22 +119,39 @@ class Synchronizer:
         if now >= self._trim_at:
             trimmed = await self._ledger.trim(self._clock.wall_time())
             self._trim_at = now if trimmed else now + TRIM
-        self._tell(seq, last)
+        self._tell(seq, last, last_error=self._clock_fault())
         return seq < last
 
-    def _check(self, cursor: Cursor, last: int) -> None:
-        """Raise LedgerRefused if the ledger belongs to another journal."""
+    def _continues(self, cursor: Cursor, last: int) -> bool:
+        """Return whether the journal is known to continue the ledger."""
         assert self._reader is not None
-        anew = self._ledger.rebuild_hint()
-        if cursor.seq > last:
-            raise LedgerRefused(
-                f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
-                f'ends with {last}: another journal, or one from an older backup; {anew}')
-        for row in self._reader.rows(after=cursor.seq - 1, limit=1) if cursor.seq else ():
-            if row.seq == cursor.seq and row.hash != cursor.hash:
-                raise LedgerRefused(
-                    f"row {row.seq} of robot '{self._ledger.robot}' has another hash in the "
-                    f'ledger: it holds another journal; {anew}')
+        if not 0 < cursor.seq <= last:
+            return cursor.seq == 0
+        for row in self._reader.rows(after=cursor.seq - 1, limit=1):
+            if row.seq == cursor.seq:
+                return row.hash == cursor.hash
+        snapshot = self._reader.snapshot()  # it has removed that row from the journal
+        return snapshot is not None and snapshot.data['through'] == cursor.seq \
+            and snapshot.data['anchor'] == cursor.hash
+
+    async def _refuse(self, cursor: Cursor, last: int) -> None:
+        """Raise LedgerRefused, with what both have, if the ledger is not of this journal."""
+        assert self._reader is not None
+        match = await match_with(self._reader, self._ledger)
+        if cursor.seq <= last and not match.differs and (
+                match.common or not match.is_of_other_journal()):
+            return  # compaction has removed from the journal what could show the difference
+        raise LedgerRefused(mismatch(match, cursor.seq, last, self._path, self._ledger))
+
+    def _clock_fault(self) -> str:
+        """Return what is wrong with the clock of the ledger or of this computer, or ''."""
+        offset = self._ledger.clock_offset()
+        if abs(offset) < CLOCK_LIMIT:
+            return ''
+        minutes = f'{abs(offset) / 60:.0f} min'  # a sentence that stays the same for some time
+        return (f"the clock of the ledger's server is {minutes} "
+                f"{'ahead of' if offset > 0 else 'behind'} this robot's: claims are valid as "
+                'usual, but times in the ledger differ; set both clocks, for example by NTP')
 
     def _failed(self, error: Exception) -> None:
         last = self._status.journal_seq
@@ -142,7 +161,7 @@ class Synchronizer:
         if str(error) != self._status.last_error and not isinstance(error, LifecycleError):
             _LOG.warning('%s', error, exc_info=True)
         self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
-                   refused=isinstance(error, LedgerRefused))
+                   refused=isinstance(error, (LedgerForbidden, LedgerRefused)))
 
     def _tell(self, seq: int, last: int, **changes: Any) -> None:
         """Report a status: connected, without an error, with these `changes` of its fields."""
@@ -173,32 +192,36 @@ async def bring(reader: JournalReader, ledger: Ledger, cursor: Cursor) -> int:
     return await ledger.apply(_batch(reader, cursor.seq), through=through, swallowed=swallowed)
 
 
-class Rebuilt(NamedTuple):
-    """The result of a rebuild: number of removed keys, last row, last compacted row."""
+async def match_with(reader: JournalReader, ledger: Ledger) -> Match:
+    """Return what a journal and its ledger share."""
+    rows = ledger.reader()
+    try:
+        return await asyncio.to_thread(compare, reader, rows)
+    finally:
+        rows.close()
 
-    removed: int
-    last: int
-    compacted: int  #: 0: the journal was not compacted
 
-
-async def rebuild(path: str | os.PathLike[str], ledger: Ledger) -> Rebuilt:
-    """
-    Remove all keys of a ledger's robot and fill it from the journal at `path`.
-
-    The ledger node may be running; no row is written twice. If the journal is damaged, raises
-    JournalError before anything is removed.
-    """
-    with JournalReader(path) as reader:
-        last = reader.last_seq()
-        if faults := verify_journal(path):
-            raise JournalError(f'{path}: {faults[0]}; nothing was removed')
-        removed = await ledger.clear()
-        cursor = await ledger.cursor()
-        while cursor.seq < last:
-            await bring(reader, ledger, cursor)
-            cursor = await ledger.cursor()
-        snapshot = reader.snapshot()
-    return Rebuilt(removed, last, int(snapshot.data['through']) if snapshot else 0)
+def mismatch(
+    match: Match, theirs: int, last: int, path: str | os.PathLike[str], ledger: Ledger
+) -> str:
+    """Return why a journal of `last` rows does not continue a ledger of `theirs`; what to do."""
+    whose, anew = f"ledger of robot '{ledger.robot}'", ledger.rebuild_hint()
+    # The sentence stays the same while others continue to write, so that it is logged once.
+    if match.common and match.common == last:
+        return (f'{whose}: the journal ends with row {last}, but the ledger has rows {last + 1} '
+                f'to {theirs} of the same journal ({match.writer()}, {match.written()}): the '
+                'journal was restored from an older backup, or a power failure took its last '
+                f'rows; {anew}, which saves those rows to a file first')
+    if match.common:
+        return (f'{whose}: journal and ledger are the same up to row {match.common}, but row '
+                f'{match.common + 1} has another hash in the ledger ({match.writer()}): the '
+                'journal was restored from an older backup, or another robot has the same name '
+                f'and a copy of this journal; if no other robot has this name, {anew}, which '
+                'saves the rows that only the ledger has to a file first')
+    host, journal = writer_of(path)
+    return (f'{whose}: it holds another journal ({match.writer()}) than {journal} of host {host}: '
+            'if another robot has the same name, give this one another name (parameter `robot`); '
+            f'if the ledger is of this robot, {anew} with --other-journal')
 
 
 def _batch(reader: JournalReader, after: int) -> list[Row]:

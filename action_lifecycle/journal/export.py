@@ -15,6 +15,7 @@ from .row import JournalError, Row
 from ..documents.suggestions import nearest
 
 FORMATS = ('jsonl', 'csv')
+_COLUMNS = ['data' if name == 'data_json' else name for name in Row._fields]
 
 
 def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> int:  # noqa: A002
@@ -27,19 +28,24 @@ def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> in
     if format not in FORMATS:
         raise JournalError(
             f"format '{format}': expected {' or '.join(FORMATS)}{nearest(format, FORMATS)}")
-    columns = ['data' if name == 'data_json' else name for name in Row._fields]
     count = 0
     with JournalReader(path) as reader:
         table = csv.writer(stream)
         if format == 'csv':
-            table.writerow(columns)
+            table.writerow(_COLUMNS)
         for row in reader.rows():
             count += 1
-            fields: dict[str, Any] = dict(zip(columns, row))
-            fields['final'] = bool(row.final)
             if format == 'csv':
-                table.writerow(fields.values())
+                table.writerow(_fields(row).values())
             else:
-                fields['data'] = row.data
-                stream.write(json.dumps(fields, ensure_ascii=False) + '\n')
+                stream.write(json_line(row))
     return count
+
+
+def json_line(row: Row) -> str:
+    """Return a row as a line of 'jsonl'; raises JournalError if its data are no object."""
+    return json.dumps({**_fields(row), 'data': row.data}, ensure_ascii=False) + '\n'
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {**dict(zip(_COLUMNS, row)), 'final': bool(row.final)}

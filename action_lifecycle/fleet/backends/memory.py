@@ -11,7 +11,7 @@ threads and event loops.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 import json
 import os
@@ -24,7 +24,24 @@ from ..errors import LedgerError, LedgerRefused
 from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION, Rows
 from ..operation_listing import Filter, listed, OperationPage, page_of
 from ..operation_states import OperationState, predecessors
+from ..robot_status import (
+    activity,
+    MAX_ACTIVITIES,
+    RobotReport,
+    RobotStatus,
+    SHOWN_KINDS,
+)
 from ..smart_ledger import Lease, MemoryTasks
+from ..work_status import (
+    dead_letter,
+    DeadLetter,
+    LISTED,
+    missing_letter,
+    new_request,
+    Request,
+    Resent,
+    StreamWork,
+)
 from ...journal.action_rows import concerns_action, status_after
 from ...journal.compaction import SNAPSHOT
 from ...journal.row import Row
@@ -68,14 +85,26 @@ class _Stream:
     """
     The requests of a stream, its dead letters, and the requests taken by each group.
 
-    A request that a group has done is None in `groups`.
+    A request that a group has done is None in `groups`. `resent`: letters that were sent again.
     """
 
     def __init__(self) -> None:
         self.entries: dict[str, Mapping[str, str]] = {}
         self.last = (0, 0)
         self.groups: dict[str, dict[str, _Held | None]] = {}
-        self.dead: list[dict[str, Any]] = []
+        self.dead: dict[str, dict[str, Any]] = {}
+        self.resent: dict[str, Resent] = {}
+
+    def add(self, fields: Mapping[str, str]) -> str:
+        """Add a request; returns its id."""
+        message_id = self.new_id()
+        self.entries[message_id] = dict(fields)
+        return message_id
+
+    def new_id(self) -> str:
+        """Return an id above all others."""
+        self.last = max((int(time.time() * 1000), 0), (self.last[0], self.last[1] + 1))
+        return f'{self.last[0]}-{self.last[1]}'
 
 
 class _Storage:
@@ -88,6 +117,7 @@ class _Storage:
         self.results: dict[str, str] = {}
         self.streams: dict[str, _Stream] = {}
         self.tasks = MemoryTasks()
+        self.reports: dict[str, tuple[RobotReport, float]] = {}
 
 
 _STORAGES: dict[str, _Storage] = {}
@@ -104,12 +134,14 @@ class MemoryLedger:
         self.robot = robot
         self.storage = _STORAGES.setdefault(self.check_url(url), _Storage())
         self.operations = _Operations(self.storage)
+        self.fleet = _FleetView(self.storage, robot)
         self._retention = retention
 
     @staticmethod
     def check_url(url: str) -> str:
-        if '@' in url or '?' in url:
-            raise LedgerError(f'ledger URL: expected memory://NAME, got {url.split("@")[-1]!r}')
+        if '://' not in url or '@' in url or '?' in url:
+            raise LedgerError('ledger URL: expected memory://NAME, without a user, a password or '
+                              'parameters')
         return url
 
     @property
@@ -126,6 +158,10 @@ class MemoryLedger:
             kept = self._of_robot
             anchoring = kept.cursor.seq < through
             new = self._new_rows(rows, through)
+            for subject in swallowed if anchoring else ():
+                kept.last.pop(subject, None)
+                kept.opened.pop(subject, None)
+                kept.records.pop(subject, None)
             for row in new:
                 kept.rows.append(row)
                 kept.cursor = Cursor(row.seq, row.hash)
@@ -137,10 +173,6 @@ class MemoryLedger:
                         kept.opened.setdefault(subject, row.seq)
                 if concerns_action(row):
                     self._record(row)
-            for subject in swallowed if anchoring else ():
-                kept.last.pop(subject, None)
-                kept.opened.pop(subject, None)
-                kept.records.pop(subject, None)
             return kept.cursor.seq
 
     def _record(self, row: Row) -> None:
@@ -160,8 +192,11 @@ class MemoryLedger:
         anchoring = seq < through
         states = {name: row.to_state for name, row in kept.last.items()}
         new = []
+        known = {row.seq: row.hash for row in kept.rows} if rows and rows[0].seq <= seq else {}
         for row in rows:
             if row.seq <= seq:
+                if known.get(row.seq, row.hash) != row.hash:
+                    raise self._refused('other', row, known[row.seq])
                 continue
             if row.seq == seq + 1:
                 if row.prev_hash != last_hash:
@@ -205,23 +240,24 @@ class MemoryLedger:
             del kept.rows[:gone]
             return gone
 
-    async def clear(self) -> int:
+    async def clear(self, save: Callable[[], object] = lambda: None) -> int:
         with self.storage.lock:
+            save()
+            self.storage.reports.pop(self.robot, None)
             return len(self.storage.robots.pop(self.robot, _Robot()).rows) + 1
 
+    def clock_offset(self) -> float:
+        return 0.0
+
     def rebuild_hint(self) -> str:
-        return f"to fill the ledger of robot '{self.robot}' again, call fleet.sync.rebuild"
+        return f"to fill the ledger of robot '{self.robot}' again, call fleet.rebuild.rebuild"
 
     async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         return self.storage.tasks.lease(session, task_id)
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
         with self.storage.lock:
-            kept = self.storage.streams.setdefault(stream, _Stream())
-            kept.last = max((int(time.time() * 1000), 0), (kept.last[0], kept.last[1] + 1))
-            message_id = f'{kept.last[0]}-{kept.last[1]}'
-            kept.entries[message_id] = dict(fields)
-            return message_id
+            return self.storage.streams.setdefault(stream, _Stream()).add(fields)
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> _Requests:
         return _Requests(self.storage, stream, group, worker, min_idle)
@@ -300,15 +336,23 @@ class _Operations:
                 self._storage.results.setdefault(trace_id, outcome)
             return True
 
+    async def confirm(self, trace_id: str, state: OperationState, fence: str) -> bool:
+        found = self._valid(trace_id)
+        return found is not None and [found.fields['state'], found.fields.get('fence')] == [
+            state.value, fence]
+
     async def checkpoint(self, trace_id: str) -> Checkpoint | None:
         found = self._valid(trace_id)
         return None if found is None else unpack(
             trace_id, [found.saved.get(name) for name in FIELDS])
 
-    async def renew(self, trace_id: str) -> None:
+    async def renew(self, trace_id: str, fence: str = '') -> bool:
         with self._storage.lock:
             if (found := self._valid(trace_id)) is not None:
+                if fence not in ('', found.fields.get('fence')):
+                    return False
                 self._storage.traces[trace_id] = found._replace(until=time.monotonic() + TTL)
+        return True
 
     async def find(
         self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
@@ -386,14 +430,72 @@ class _Requests:
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
         with self._lock:
-            if self._group.get(message_id) is None:
+            held = self._group.get(message_id)
+            if held is None or held.worker != self._worker:
                 return False
             self._group[message_id] = None
-            self._stream.dead.append(dict(letter))
+            self._stream.dead[self._stream.new_id()] = dict(letter)
             return True
 
     async def age(self, message_id: str) -> float:
         return time.time() - int(message_id.partition('-')[0]) / 1000
+
+
+class _FleetView:
+
+    def __init__(self, storage: _Storage, robot: str) -> None:
+        self._storage = storage
+        self._robot = robot
+
+    async def report(self, report: RobotReport) -> None:
+        self._storage.reports[self._robot] = report, time.monotonic()
+
+    async def robots(self) -> list[RobotStatus]:
+        with self._storage.lock:
+            return [self._status(name) for name in sorted(
+                {*self._storage.reports, *self._storage.robots})]
+
+    def _status(self, name: str) -> RobotStatus:
+        report, since = self._storage.reports.get(name, (None, 0.0))
+        age = None if report is None else time.monotonic() - since
+        kept = self._storage.robots.get(name) or _Robot()
+        shown = sorted((opened, subject) for subject, opened in kept.opened.items())
+        rows = [(kept.last[subject], kept.records.get(subject, {}))
+                for _, subject in reversed(shown[-MAX_ACTIVITIES:])]
+        return RobotStatus(name, report, age, kept.cursor.seq, tuple(
+            activity({**record, **row._asdict()}, report, age)
+            for row, record in rows if row.kind in SHOWN_KINDS))
+
+    async def work(self, stream: str, group: str) -> StreamWork:
+        with self._storage.lock:
+            kept = self._storage.streams.get(stream) or _Stream()
+            taken = kept.groups.get(group, {})
+            waits = [Request(one, fields) for one, fields in kept.entries.items()
+                     if one not in taken]
+            runs = [Request(one, kept.entries.get(one, {}), held.worker,
+                            time.monotonic() - held.since, held.tries)
+                    for one, held in taken.items() if held is not None]
+            return StreamWork(stream, group, len(waits), len(runs), len(kept.dead),
+                              tuple(waits[:LISTED]), tuple(runs[:LISTED]))
+
+    async def dead_letters(self, stream: str, limit: int = LISTED) -> list[DeadLetter]:
+        with self._storage.lock:
+            kept = self._storage.streams.get(stream) or _Stream()
+            return [dead_letter(stream, letter_id, fields)
+                    for letter_id, fields in islice(reversed(kept.dead.items()), limit)]
+
+    async def resend(self, stream: str, letter_id: str, actor: str) -> Resent:
+        with self._storage.lock:
+            kept = self._storage.streams.get(stream) or _Stream()
+            if letter_id in kept.resent:
+                return kept.resent[letter_id]._replace(again=True)
+            if letter_id not in kept.dead:
+                raise missing_letter(stream, letter_id)
+            fields = new_request(dead_letter(stream, letter_id, kept.dead[letter_id]), actor)
+            del kept.dead[letter_id]
+            done = Resent(letter_id, kept.add(fields), fields['trace_id'], actor, time.time())
+            kept.resent[letter_id] = done
+            return done
 
 
 def _subject(kind: str, flow_id: str, action_id: str) -> str:

@@ -30,6 +30,8 @@ from ...fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ...fleet.errors import LedgerError, LedgerUnavailable
 from ...fleet.ledger import open_ledger, RETENTION
 from ...fleet.loop_thread import LoopThread
+from ...fleet.robot_status import Claim, RobotReport
+from ...fleet.status_reporter import StatusReporter, synced_report
 from ...fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
 from ...graphs.packaged import config_file
 from ...journal.reader import JournalReader
@@ -112,6 +114,7 @@ class LedgerNode(ManagedNode):
         self.reader: JournalReader | None = None
         self.network: LoopThread | None = None
         self.status = SyncStatus()
+        self._logged: set[str] = set()  # faults of the ledger, until it has none
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
         OperationQueries(self, self._find_operations)
@@ -126,6 +129,7 @@ class LedgerNode(ManagedNode):
     def _configure_work(self) -> None:
         """Create what is needed to run requests of a fleet."""
         self.operators = Operators(self)
+        self.group = str(self.parameter('work_group'))
         self.streams = [stream for stream in self.parameter('work_streams') if stream]
         if self.url and self.streams:
             self.work = FleetWork(
@@ -143,13 +147,14 @@ class LedgerNode(ManagedNode):
             for stream in self.streams:
                 assert self.work is not None
                 self.network.submit(OperationConsumer(
-                    self.ledger, stream, str(self.parameter('work_group')), self.work,
+                    self.ledger, stream, self.group, self.work,
                     name=self.robot, min_idle=float(self.parameter('work_min_idle')),
                     max_tries=int(self.parameter('work_max_tries'))).run())
             self.claims = ClaimWatch(
                 self.ledger, lambda: self.reader,
                 self.work.names if self.work is not None else tuple)
             self.network.submit(self.claims.run())
+            self.network.submit(StatusReporter(self.ledger.fleet, self._report).run())
         self._published = None
         self._poll()
         self.operators.topic.publish()
@@ -209,9 +214,22 @@ class LedgerNode(ManagedNode):
         if status.connected and not before.connected:
             logger.info(f"connected to the ledger as robot '{self.robot}': "
                         f'{status.backlog} rows to sync')
-        elif status.last_error and status.last_error != before.last_error:
-            logger.warning(f'{status.last_error}; the robot goes on, tried again in at most '
+        if status.connected and not status.last_error:
+            self._logged.clear()
+        elif status.last_error not in self._logged:  # faults may alternate
+            self._logged.add(status.last_error)
+            logger.warning(status.last_error if status.connected else
+                           f'{status.last_error}; the robot goes on, tried again in at most '
                            f'{LONGEST_DELAY:g} s')
+
+    def _report(self) -> RobotReport:
+        """Return what the fleet learns of this robot (network thread)."""
+        work = self.work
+        return synced_report(self.status)._replace(
+            claims=tuple(Claim(lease.name, lease.flow_id, lease.token, lease.held)
+                         for lease in self._leases()),
+            streams=tuple(self.streams), group=self.group,
+            ready=work is not None and work.ready())
 
     def _poll(self) -> None:
         error = ''
@@ -252,6 +270,8 @@ class LedgerNode(ManagedNode):
         if message is None:
             return Health(WARN, 'nothing is known yet')
         level, word = _HEALTH[message.state]
+        if message.state == LedgerSync.CONNECTED and message.last_error:
+            level = WARN
         return Health(level, message.last_error or word, {
             'journal_seq': message.journal_seq, 'ledger_seq': message.ledger_seq,
             'backlog': message.backlog, 'lag (s)': f'{message.lag:.1f}',

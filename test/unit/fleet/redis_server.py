@@ -101,6 +101,9 @@ class RedisServer:
         shutil.copytree(backup, self.folder / 'appendonlydir')
         self.start()
 
+    def flush(self):
+        self.client.flushall()
+
     def mend(self):
         """Undo what a test has done to the server."""
         if self.process.poll() is not None:

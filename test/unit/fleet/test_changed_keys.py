@@ -51,6 +51,7 @@ def content(client):
 
 @pytest.mark.parametrize(('key', 'how', 'said'), [
     (OPEN, 'string', f'key {OPEN} is of type string, expected zset: something else wrote to it'),
+    (OPEN, 'delete', f'key {OPEN} has 0 subjects, but {META} says 2: something else removed'),
     (META, 'list', f'key {META} is of type list, expected hash'),
     (META, 'hash', f"key {META} has seq 'x', expected a number"),
     (META, 'delete', f'key {EVENTS} ends with entry 5-0, but {META} says 0-0'),
@@ -80,6 +81,42 @@ def test_changed_key_is_named_and_nothing_is_written(journal, redis_server, key,
     redis_server.client.flushall()
     assert apply(redis_server, list(journal.rows())) == 8
     assert_same(journal, redis_server)
+
+
+TYPES = {EVENTS: 'stream', META: 'hash', OPEN: 'zset', **{
+    f'al:{{robot}}:{name}': 'hash' for name in (
+        'transition:flow:open', 'flow:flow:', 'lock::hand', 'job:j1:', 'job_order:f2:',
+        'recipe:r1:', 'plan:p1:')}}
+
+
+@pytest.mark.parametrize(('key', 'how'), [
+    (key, how) for key in TYPES
+    for how in ('delete', 'string', 'list', 'set', 'zset', 'hash', 'stream') if how != TYPES[key]])
+def test_each_key_that_was_removed_or_replaced_is_named(journal, redis_server, key, how):
+    for kind, flow_id, action_id in (
+            ('flow', 'flow', ''), ('lock', '', 'hand'), ('job', 'j1', ''), ('job_order', 'f2', ''),
+            ('recipe', 'r1', ''), ('plan', 'p1', '')):
+        journal.append(Entry(kind, flow_id, action_id, to_state='begun'))
+    journal.append(Entry('transition', 'flow', 'open', 1, 'start', 'assigned', 'in_progress'))
+    apply(redis_server, list(journal.rows()))
+    client = redis_server.client
+    whole = content(client)
+    assert {name: kind for name, (kind, _) in whole.items()} == TYPES
+    change(client, key, how)
+    before = content(client)
+
+    async def check():
+        ledger = RedisLedger(redis_server.url)
+        try:
+            with pytest.raises(LedgerRefused) as refused:
+                await ledger.cursor([name for name, _ in whole[OPEN][1]])
+            return str(refused.value)
+        finally:
+            await ledger.close()
+    told = asyncio.run(check())
+    assert f'key {key} ' in told or (how == 'delete' and key == META and META in told)
+    assert 'run `action_lifecycle ledger rebuild' in told
+    assert content(client) == before
 
 
 @pytest.mark.parametrize(('key', 'how'), [

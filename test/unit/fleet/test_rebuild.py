@@ -21,7 +21,8 @@ __all__ = ['journal', 'sync']  # fixtures
 
 
 def rebuild(journal, server, *options):
-    return main(['ledger', 'rebuild', journal.path, '--url', server.url, *options])
+    return main(['ledger', 'rebuild', journal.path, '--url', server.url, '--robot', 'robot',
+                 *options])
 
 
 @pytest.mark.parametrize(('key', 'how'), [
@@ -31,7 +32,7 @@ def rebuild(journal, server, *options):
 def test_rebuild_mends_each_changed_key(journal, redis_server, capsys, key, how):
     write(journal, 0, 3)
     write(journal, 3, 2, steps=2)
-    apply(redis_server, list(journal.rows()))
+    apply(redis_server, list(journal.rows()), journal.path)
     whole = content(redis_server.client)
     change(redis_server.client, key, how)
     assert rebuild(journal, redis_server) == 0
@@ -69,16 +70,16 @@ def test_nobody_fills_the_ledger_while_its_keys_are_removed(
 
     async def clear():
         ledger, other = (RedisLedger(redis_server.url) for _ in range(2))
-        unlink = ledger.redis.unlink
+        remove = ledger._remove
 
-        async def unlink_late(*keys):
+        async def remove_late(mark, keys):
             try:
                 await other.apply(rows)
             except LedgerRefused as refused:
                 refusals.append(str(refused))
-            return await unlink(*keys)
+            return await remove(mark, keys)
 
-        monkeypatch.setattr(ledger.redis, 'unlink', unlink_late)
+        monkeypatch.setattr(ledger, '_remove', remove_late)
         try:
             return await ledger.clear()
         finally:
@@ -126,9 +127,12 @@ def test_damaged_journal_removes_nothing(journal, redis_server, capsys):
 
 def test_missing_journal_or_server_or_bad_url_says_so(journal, redis_server, capsys, tmp_path):
     write(journal, 0, 1)
-    assert main(['ledger', 'rebuild', str(tmp_path / 'none'), '--url', redis_server.url]) == 2
+    named = '--robot', 'robot'
+    assert main(['ledger', 'rebuild', str(tmp_path / 'none'), '--url', redis_server.url,
+                 *named]) == 2
     assert str(tmp_path / 'none') in capsys.readouterr().err
-    assert main(['ledger', 'rebuild', journal.path, '--url', f'unix://{tmp_path}/none']) == 3
-    assert f'unix://{tmp_path}/none' in capsys.readouterr().err
-    assert main(['ledger', 'rebuild', journal.path, '--url', 'http://x']) == 2
+    assert main(['ledger', 'rebuild', journal.path, '--url', f'unix://{tmp_path}/none',
+                 *named]) == 3
+    assert f'the server at {tmp_path}/none' in capsys.readouterr().err
+    assert main(['ledger', 'rebuild', journal.path, '--url', 'http://x', *named]) == 2
     assert 'expected one of redis://' in capsys.readouterr().err

@@ -71,6 +71,8 @@ def test_holder_whose_lease_lapsed_is_fenced_by_a_higher_token(tasks):
     assert not first.update_task_status('a', 'COMPLETED')
     assert not first.release('a')
     assert events(second) == ['claimed', 'lapsed', 'claimed']
+    assert second.update_task_status('a', 'COMPLETED')  # which releases it
+    assert not first.update_task_status('a', 'FAILED')
 
 
 def test_heartbeat_keeps_a_lease(tasks):

@@ -18,7 +18,7 @@ import time
 from action_lifecycle.engine import load_graph
 from action_lifecycle.fleet import LedgerError, LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.fleet.backends.redis.connection import PASSWORD, PASSWORD_FILE, USERNAME
-from action_lifecycle.fleet.ledger import check_url
+from action_lifecycle.fleet.ledger import check_url, UNKNOWN_JOURNAL
 from action_lifecycle.fleet.loop_thread import LoopThread
 from action_lifecycle.fleet.sync import Synchronizer
 from action_lifecycle.graphs.packaged import config_file
@@ -98,9 +98,9 @@ def assert_same(journal, server):
         reader.close()
 
 
-def apply(server, rows, **options):
+def apply(server, rows, journal=UNKNOWN_JOURNAL, **options):
     async def work():
-        ledger = RedisLedger(server.url)
+        ledger = RedisLedger(server.url, journal=journal)
         try:
             return await ledger.apply(rows, **options)
         finally:
@@ -187,9 +187,10 @@ def test_ledger_of_another_journal_is_refused(journal, sync, redis_server, tmp_p
         apply(redis_server, list(other.rows()))
     syncing = sync()
     status = syncing.until(lambda one: one.refused)
-    assert 'the journal ends with 0' in status.last_error
+    assert 'another journal' in status.last_error
     write(journal, 0, 3)
-    syncing.until(lambda one: one.refused and 'another hash' in one.last_error)
+    syncing.until(lambda one: one.refused and one.journal_seq == journal.last_seq())
+    assert {one.last_error for one in syncing.statuses if one.refused} == {status.last_error}
 
 
 def test_journal_that_was_put_in_the_place_of_another_is_read(

@@ -10,7 +10,8 @@ import contextlib
 
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.fleet import LedgerUnavailable, open_ledger, SmartLedger
-from action_lifecycle.fleet.sync import bring, rebuild
+from action_lifecycle.fleet.rebuild import rebuild
+from action_lifecycle.fleet.sync import bring
 from action_lifecycle.graphs.packaged import packaged_graph
 from action_lifecycle.journal import Entry, Journal, JournalReader, Projection
 from action_lifecycle.journal.action_rows import entry_of, status_after, waits_entry
@@ -110,6 +111,9 @@ ORDERS = st.lists(st.tuples(st.sampled_from(['apply', 'again', 'cut', 'rebuild',
                             st.integers(1, 6)), max_size=12)
 
 
+@pytest.mark.parametrize('backend', [
+    'memory', 'redis', pytest.param('sentinel', marks=pytest.mark.long),
+    pytest.param('cluster', marks=pytest.mark.long)], indirect=True)
 @settings(max_examples=60, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=STEPS, orders=ORDERS)

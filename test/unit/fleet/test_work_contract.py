@@ -126,6 +126,7 @@ def test_request_is_held_by_one_worker_until_it_is_done(backend):
         assert await first.retake() == [(one, fields)]
         assert await first.tries(one) == 2 and await first.renew(one)
         assert not await second.renew(one)
+        assert not await second.bury(one, {'error': 'no'}) and await first.tries(one) == 2
         assert 0 <= await first.age(one) < 60
         await first.done(one)
         assert not await first.bury(one, {'error': 'no'})

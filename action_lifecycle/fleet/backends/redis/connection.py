@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Connects to a Redis server and converts its errors.
+Connects to the Redis of a URL (see `addresses`) and converts its errors.
 
-The address is a URL (`redis://host:port/db`, `rediss://…` for TLS, `unix:///path?db=n`). User and
-password come from the environment variables ACTION_LEDGER_REDIS_USERNAME and
-ACTION_LEDGER_REDIS_PASSWORD, or from the file named by ACTION_LEDGER_REDIS_PASSWORD_FILE, since
-URLs are visible in parameters and logs.
+User and password come from the environment variables ACTION_LEDGER_REDIS_USERNAME and
+ACTION_LEDGER_REDIS_PASSWORD, or from the file named by ACTION_LEDGER_REDIS_PASSWORD_FILE. Those
+for the Sentinels come from variables that begin with ACTION_LEDGER_SENTINEL.
 """
 
 from __future__ import annotations
@@ -15,86 +14,150 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 import contextlib
-from functools import cache
 import os
 from pathlib import Path
+import traceback
 from typing import Any
-from urllib.parse import urlsplit
 
-from ...errors import LedgerError, LedgerUnavailable
-from ....documents.suggestions import nearest
+from .addresses import Address, address, url_options
+from .server_faults import name_server, PASSWORD, PASSWORD_FILE, unavailable, USERNAME
+from ...errors import LedgerError
 
-SCHEMES = ('redis', 'rediss', 'unix')
+SENTINEL_USERNAME = 'ACTION_LEDGER_SENTINEL_USERNAME'
+SENTINEL_PASSWORD = 'ACTION_LEDGER_SENTINEL_PASSWORD'
+SENTINEL_PASSWORD_FILE = 'ACTION_LEDGER_SENTINEL_PASSWORD_FILE'
+
 TIMEOUT = 2.0
 """Timeout (s) of connecting and of each response."""
-
-USERNAME = 'ACTION_LEDGER_REDIS_USERNAME'
-PASSWORD = 'ACTION_LEDGER_REDIS_PASSWORD'
-PASSWORD_FILE = 'ACTION_LEDGER_REDIS_PASSWORD_FILE'
 
 
 def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
     """Return the exceptions for a server that is unreachable or reports an error, and `others`."""
     import redis  # here: redis needs 11 MB, also on a robot without a ledger
-    return *others, redis.RedisError, OSError, asyncio.TimeoutError
+    from redis.exceptions import RedisClusterException  # not a RedisError
+    return *others, redis.RedisError, RedisClusterException, OSError, asyncio.TimeoutError
 
 
 @contextlib.contextmanager
-def ledger_errors() -> Iterator[None]:
-    """Convert the errors of redis-py and the system to LedgerUnavailable."""
+def ledger_errors(client: Any = None, key: str = '') -> Iterator[None]:
+    """
+    Convert the errors of redis-py and the system to LedgerUnavailable.
+
+    `client`: a client of `connect`, whose server the message names; `key`: of the command.
+    """
     try:
         yield
     except server_errors() as error:
-        raise LedgerUnavailable(f'ledger: {str(error) or type(error).__name__}') from error
+        raise unavailable(error, client, key) from error
+    except TypeError as error:
+        if not _is_lost_connection(error):
+            raise
+        raise unavailable(ConnectionError('the connection was lost'), client, key) from error
 
 
-def check_url(url: str) -> str:
-    """Return `url`; raises LedgerError if it has a password or an unknown scheme."""
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise LedgerError(f"ledger URL {parts.scheme + '://…'!r}: expected one of "
-                          + ', '.join(f'{scheme}://' for scheme in SCHEMES)
-                          + nearest(parts.scheme, SCHEMES))
-    query = parts.query.lower()
-    if '@' in parts.netloc or 'password=' in query or 'username=' in query:
-        raise LedgerError(
-            f'the ledger URL has a user or a password, and URLs end up in parameters and logs: '
-            f'leave them out and set {USERNAME} and {PASSWORD} (or {PASSWORD_FILE}) instead')
-    return url
+def _is_lost_connection(error: TypeError) -> bool:
+    """Whether Python before 3.12.3 wrote to a connection that had just been lost (gh-115514)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].name == 'writelines'
 
 
 def connect(url: str, *, timeout: float = TIMEOUT) -> Any:
-    """Return a `redis.asyncio.Redis`; nothing is sent yet. Raises LedgerError for a bad URL."""
-    import redis.asyncio
-    return redis.asyncio.Redis.from_url(check_url(url), **_options(url, timeout))
+    """
+    Return a `redis.asyncio.Redis`, or `RedisCluster`; nothing is sent yet.
+
+    Raises LedgerError for a bad URL.
+    """
+    import redis.asyncio.retry
+    from redis.backoff import NoBackoff
+    found = address(url)
+    options = {**_options(found, timeout),
+               'retry': redis.asyncio.retry.Retry(NoBackoff(), 0)}
+    if found.is_cluster:
+        from .clusters import cluster
+        client = cluster(found, options)
+    elif found.service:
+        from redis.asyncio.sentinel import Sentinel
+        client = _master(Sentinel, found, options)
+    else:
+        client = redis.asyncio.Redis.from_url(found.url, **options)
+    return name_server(client, url)
 
 
 def connect_blocking(url: str, *, timeout: float = TIMEOUT) -> Any:
-    """Return a `redis.Redis`; nothing is sent yet. Raises LedgerError for a bad URL."""
-    import redis
-    return redis.Redis.from_url(check_url(url), **_options(url, timeout))
+    """
+    Return a `redis.Redis`, or a client of a cluster; nothing is sent yet.
+
+    Raises LedgerError for a bad URL.
+    """
+    from redis.backoff import NoBackoff
+    import redis.retry
+    found = address(url)
+    options = {**_options(found, timeout), 'retry': redis.retry.Retry(NoBackoff(), 0)}
+    client: Any
+    if found.is_cluster:
+        from .clusters import LateCluster
+        client = LateCluster(found, options)
+    elif found.service:
+        from redis.sentinel import Sentinel
+        client = _master(Sentinel, found, options)
+    else:
+        client = redis.Redis.from_url(found.url, **options)
+    return name_server(client, url)
 
 
-def _options(url: str, timeout: float) -> dict[str, Any]:
+async def close(client: Any) -> None:
+    """Close the connections of a client of `connect`."""
+    if hasattr(client, 'nodes_manager'):
+        await (client.aclose() if hasattr(client, 'aclose') else client.close())
+        return
+    await client.connection_pool.disconnect()
+    for sentinel in _sentinels(client):
+        await sentinel.connection_pool.disconnect()
+
+
+def close_blocking(client: Any) -> None:
+    """Close the connections of a client of `connect_blocking`."""
+    if not hasattr(client, 'connection_pool'):
+        client.close()
+        return
+    client.connection_pool.disconnect()
+    for sentinel in _sentinels(client):
+        sentinel.connection_pool.disconnect()
+
+
+def _sentinels(client: Any) -> list[Any]:
+    manager = getattr(client.connection_pool, 'sentinel_manager', None)
+    return [] if manager is None else list(manager.sentinels)
+
+
+def _master(sentinel: Any, found: Address, options: dict[str, Any]) -> Any:
+    """Return the client of the master that the Sentinels name; `sentinel`: class of redis-py."""
+    given = url_options(found)
+    shared = {name: value for name, value in {**given, **options}.items()
+              if name.startswith(('socket_', 'ssl', 'retry'))}
+    return sentinel(
+        [tuple(host) for host in found.hosts],
+        sentinel_kwargs={**shared, **credentials(
+            SENTINEL_USERNAME, SENTINEL_PASSWORD, SENTINEL_PASSWORD_FILE)},
+    ).master_for(found.service, **given, **options)
+
+
+def _options(found: Address, timeout: float) -> dict[str, Any]:
     options: dict[str, Any] = {
         'decode_responses': True, 'encoding_errors': 'replace',  # streams may contain any bytes
-        'socket_timeout': timeout, 'socket_connect_timeout': timeout}
-    if url.startswith('unix:'):
+        'socket_timeout': timeout, 'socket_connect_timeout': timeout,
+        **credentials(USERNAME, PASSWORD, PASSWORD_FILE)}
+    if found.url.startswith('unix:'):
         del options['socket_connect_timeout']  # redis-py 4.3 rejects it for Unix sockets
-    if username := os.environ.get(USERNAME, ''):
-        options['username'] = username
-    password = os.environ.get(PASSWORD, '')
-    if name := os.environ.get(PASSWORD_FILE, ''):
-        try:
-            password = Path(name).read_text(encoding='utf-8').strip()
-        except OSError as error:
-            raise LedgerError(f'{PASSWORD_FILE}: {error}') from error
-    if password:
-        options['password'] = password
     return options
 
 
-@cache
-def script_text(name: str) -> str:
-    """Return the content of lua/<name>.lua."""
-    return (Path(__file__).parent / 'lua' / f'{name}.lua').read_text(encoding='utf-8')
+def credentials(username: str, password: str, password_file: str) -> dict[str, str]:
+    """Return the user and the password that these environment variables name."""
+    found = {'username': os.environ.get(username, ''), 'password': os.environ.get(password, '')}
+    if name := os.environ.get(password_file, ''):
+        try:
+            found['password'] = Path(name).read_text(encoding='utf-8').strip()
+        except OSError as error:
+            raise LedgerError(f'{password_file}: {error}') from error
+    return {name: value for name, value in found.items() if value}

@@ -11,6 +11,7 @@ docs/ledger.md lists them.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -26,7 +27,7 @@ def robot_events(robot: str) -> str:
 
 
 def robot_meta(robot: str) -> str:
-    """Return the hash with the robot's cursor: seq, hash, wall_time."""
+    """Return the hash with the robot's cursor (seq, hash) and who wrote it (host, journal)."""
     return f'al:{_tag(robot)}:meta'
 
 
@@ -38,6 +39,15 @@ def robot_pattern(robot: str) -> str:
 def robot_open(robot: str) -> str:
     """Return the sorted set of the keys of all open subjects, by the row that opened them."""
     return f'al:{_tag(robot)}:open'
+
+
+def robot_status(robot: str) -> str:
+    """Return the hash with the last report of a robot; its lifetime starts at each report."""
+    return f'al:{_tag(robot)}:status'
+
+
+ROBOTS = 'al:robots'
+"""The set of the names of all robots that have reported."""
 
 
 def robot_subject(robot: str, kind: str, flow_id: str, action_id: str) -> str:
@@ -71,7 +81,10 @@ class OperationKeys(NamedTuple):
 
 def operation_keys(trace_id: str, tagged: bool) -> OperationKeys:
     """Return the keys of an operation; `tagged`: with a hash tag, so that they are in one slot."""
-    name = f'{{{trace_id}}}' if tagged else trace_id
+    name = trace_id
+    if tagged:  # a tag that is empty counts as none
+        begin = quote(trace_id[:1], safe='') if trace_id.startswith(('}', '%')) else trace_id[:1]
+        name = f'{{{begin}{trace_id[1:]}}}'
     return OperationKeys(f'{TRACES}{name}', f'sg:checkpoint:{name}', f'sg:result:{name}')
 
 
@@ -85,4 +98,24 @@ ACTIVE_OPERATIONS = 'sg:operations:active'
 
 def dead_letters(stream: str) -> str:
     """Return the stream of the failed requests of `stream`, in the same slot."""
-    return f'{stream}:dead' if '{' in stream else f'{{{stream}}}:dead'
+    return f'{_tagged(stream)}:dead'
+
+
+def trimmed_requests(stream: str) -> str:
+    """Return the sorted set of the requests that are worked on and not in `stream` any more."""
+    return f'sg:trimmed:{_tagged(stream)}'
+
+
+def resent_letter(stream: str, letter_id: str) -> str:
+    """Return the hash that says who has sent a dead letter again, in the slot of `stream`."""
+    return f'{_tagged(stream)}:resent:{letter_id}'
+
+
+def _tagged(stream: str) -> str:
+    """
+    Return the beginning of the keys in the slot of `stream`.
+
+    A name with a `}` that has no hash tag itself shares its slot with no tag: in a cluster its
+    requests can't be taken.
+    """
+    return stream if re.search(r'^[^{]*\{[^}]+\}', stream) else f'{{{stream}}}'

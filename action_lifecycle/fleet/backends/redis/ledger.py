@@ -11,12 +11,18 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
 import os
 import shlex
+import time
 from typing import Any
+import uuid
 
-from .connection import check_url, connect, ledger_errors, script_text, TIMEOUT
+from .addresses import check_url, CLUSTER_SCHEMES, SENTINEL_SCHEMES, SERVER_SCHEMES
+from .connection import close, connect, ledger_errors, TIMEOUT
+from .fleet_view import MAX_STREAM, RedisFleetView
 from .keys import (
     robot_events,
     robot_meta,
@@ -27,10 +33,13 @@ from .keys import (
 )
 from .operations import RedisOperations
 from .reader import RedisReader
+from .replication import Replication
 from .requests import RedisRequests
-from .tasks import RedisTasks, valid_lease
-from ...errors import LedgerRefused
-from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION
+from .scripts import Script, script
+from .tasks import lease_from, LEASE_SCRIPT, RedisTasks, touched
+from ...errors import LedgerRefused, LedgerUnavailable
+from ...journal_match import writer_of
+from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION, UNKNOWN_JOURNAL
 from ...smart_ledger import Lease
 from ....journal.action_rows import concerns_action, status_after
 from ....journal.compaction import SNAPSHOT
@@ -38,9 +47,8 @@ from ....journal.row import Row
 
 TRIMMED = 1000  # maximum rows per script, which blocks the server
 REMOVED = 500  # maximum number of keys removed at once
-MAX_STREAM = 100_000  # approximate maximum number of requests in a stream
 REBUILDING = 'rebuilding'
-"""Value of the cursor's `seq` while the keys of a robot are removed."""
+"""Beginning of the cursor's `seq` while the keys of a robot are removed."""
 _REFUSALS = {
     **REFUSALS,
     'type': 'key {what} is of type {found}, expected {expected}: something else wrote to it; '
@@ -50,6 +58,8 @@ _REFUSALS = {
             'removed or changed by something else; {anew}',
     'entries': 'key {what} has {found} entries, but {meta} says {expected}: entries were removed '
                'by something else; {anew}',
+    'open': 'key {what} has {found} subjects, but {meta} says {expected}: something else removed '
+            'or added them; {anew}',
     'rebuilding': 'its keys were removed to rebuild it; if nobody does so now, {anew}',
     'subject': 'key {what} is gone, but {open} lists it as open: something else removed it; '
                '{anew}',
@@ -58,9 +68,6 @@ _REFUSALS = {
 _NO_STATUS = ('', '')
 
 
-@register_ledger('redis')
-@register_ledger('rediss')
-@register_ledger('unix')
 class RedisLedger:
     """
     The ledger of `robot` in the Redis at `url`; for one asyncio event loop.
@@ -70,28 +77,32 @@ class RedisLedger:
 
     def __init__(
         self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
-        timeout: float = TIMEOUT, journal: str | os.PathLike[str] = 'JOURNAL',
+        timeout: float = TIMEOUT, journal: str | os.PathLike[str] = UNKNOWN_JOURNAL,
     ) -> None:
         self.robot = robot
         self._url = url
         self._journal = str(journal)
+        self._writer = writer_of(journal) if self._journal != UNKNOWN_JOURNAL else ('', '')
         self.redis = connect(url, timeout=timeout)
-        self.operations = RedisOperations(self.redis)
+        self._replication = Replication(self.redis, url, timeout)
+        self.operations = RedisOperations(self.redis, self._replication)
+        self.fleet = RedisFleetView(self.redis, robot)
         self._retention = retention
+        self._clock_offset = 0.0
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
-        # redis-py sends the digest of a script; the source only if the server does not have it.
-        self._fence = self.redis.register_script(script_text('fence'))
-        self._apply, self._cursor, self._trim = (
-            self.redis.register_script(script_text('robot') + script_text(name))
-            for name in ('apply', 'cursor', 'trim'))
 
     @staticmethod
     def check_url(url: str) -> str:
         return check_url(url)
 
     async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
-        seq, last_hash = await self._run(self._cursor, subjects, [])
+        began = time.time()
+        seq, last_hash, server_time = await self._run(script('robot', 'cursor'), subjects, [])
+        self._clock_offset = float(server_time) - (began + time.time()) / 2
         return Cursor(int(seq), last_hash)
+
+    def clock_offset(self) -> float:
+        return self._clock_offset
 
     def rebuild_hint(self) -> str:
         command = shlex.join(['action_lifecycle', 'ledger', 'rebuild', self._journal,
@@ -99,22 +110,46 @@ class RedisLedger:
         return (f"to fill the ledger of robot '{self.robot}' from its journal again, run "
                 f'`{command}`')
 
-    async def clear(self) -> int:
-        """Remove all keys of the robot; returns their number."""
-        with ledger_errors():
-            gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
+    async def clear(self, save: Callable[[], object] = lambda: None) -> int:
+        """
+        Remove all keys of the robot; returns their number.
+
+        Meanwhile `meta` has the mark of this call, so that nobody writes rows; it is removed last.
+        """
+        meta = self._keys[1]
+        mark = f'{REBUILDING}:{uuid.uuid4().hex}'
+        with ledger_errors(self.redis, meta):
+            gone = int(await script('fence').run(self.redis, [meta], [mark]))
+        try:
+            await asyncio.to_thread(save)
+        except BaseException:
+            with contextlib.suppress(LedgerUnavailable), ledger_errors(self.redis, meta):
+                await script('unfence').run(self.redis, [meta], [mark])
+            raise
+        with ledger_errors(self.redis, robot_pattern(self.robot)):
             found = [key async for key in self.redis.scan_iter(
-                match=robot_pattern(self.robot), count=REMOVED) if key != self._keys[1]]
-            for start in range(0, len(found), REMOVED):
-                gone += int(await self.redis.unlink(*found[start:start + REMOVED]))
-            await self.redis.unlink(self._keys[1])
+                match=robot_pattern(self.robot), count=REMOVED) if key != meta]
+        for start in range(0, len(found), REMOVED):
+            gone += await self._remove(mark, found[start:start + REMOVED])
+        await self._remove(mark, [])
+        return gone
+
+    async def _remove(self, mark: str, keys: Sequence[str]) -> int:
+        """Remove keys, or `meta` if there are none given; returns their number."""
+        meta = self._keys[1]
+        with ledger_errors(self.redis, robot_pattern(self.robot)):
+            gone = int(await script('remove').run(self.redis, [meta, *keys], [mark]))
+        if gone < 0:
+            raise LedgerRefused(f"ledger of robot '{self.robot}': another rebuild has begun "
+                                'meanwhile and continues')
         return gone
 
     async def apply(
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
     ) -> int:
         keys: list[str] = []
-        values: list[Any] = [through, int(self._retention), len(rows)]
+        values: list[Any] = [
+            through, int(self._retention), len(rows), *self._writer]
         for row in rows:
             about_action = concerns_action(row)
             keys.append(robot_subject(self.robot, 'transition', row.flow_id, row.action_id)
@@ -125,15 +160,18 @@ class RedisLedger:
                        row.hash)
             values += status_after(row) if about_action else _NO_STATUS
         keys += swallowed
-        return int((await self._run(self._apply, keys, values))[0])
+        return int((await self._run(script('robot', 'apply'), keys, values))[0])
 
-    async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
+    async def _run(
+        self, source: Script, keys: Iterable[str], values: Sequence[Any]
+    ) -> list[Any]:
         """Run a script; returns its values after 'ok', or raises LedgerRefused."""
-        with ledger_errors():
-            told: list[Any] = list(await script(keys=[*self._keys, *keys], args=values))
+        with ledger_errors(self.redis, robot_pattern(self.robot)):
+            told: list[Any] = list(await source.run(
+                self.redis, [*self._keys, *keys], values))
         if (answer := told.pop(0)) != 'ok':
             what, found, expected = [*told, ''][:3]
-            if answer == 'meta' and found == REBUILDING:
+            if answer == 'meta' and found.startswith(REBUILDING):
                 answer = REBUILDING
             raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(
                 what=what, found=found, expected=expected, meta=self._keys[1],
@@ -147,24 +185,27 @@ class RedisLedger:
         return robot_subject(self.robot, row.kind, row.flow_id, row.action_id)
 
     async def open_subjects(self) -> list[str]:
-        with ledger_errors():
+        with ledger_errors(self.redis, self._keys[2]):
             return list(await self.redis.zrange(self._keys[2], 0, -1))
 
     async def trim(self, now: float) -> int:
-        told = await self._run(self._trim, (), [repr(now - self._retention), TRIMMED])
+        told = await self._run(
+            script('robot', 'trim'), (), [repr(now - self._retention), TRIMMED])
         return int(told[0])
 
     async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        with ledger_errors():
-            found = await self.redis.hgetall(session_lease(session, task_id))
-            return valid_lease(found, await self.redis.time())
+        key = session_lease(session, task_id)
+        with ledger_errors(self.redis, key):
+            return lease_from(await self._replication.run(
+                LEASE_SCRIPT, [key], [touched(self._replication.replicas)]))
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
-        with ledger_errors():
+        with ledger_errors(self.redis, stream):
             return str(await self.redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> RedisRequests:
-        return RedisRequests(self.redis, stream, group, worker, min_idle)
+        return RedisRequests(
+            self.redis, self._replication, stream, group, worker, min_idle)
 
     def tasks(self) -> RedisTasks:
         return RedisTasks(self._url)
@@ -173,4 +214,9 @@ class RedisLedger:
         return RedisReader(self._url, self.robot)
 
     async def close(self) -> None:
-        await self.redis.connection_pool.disconnect()
+        await self._replication.close()
+        await close(self.redis)
+
+
+for _scheme in (*SERVER_SCHEMES, *SENTINEL_SCHEMES, *CLUSTER_SCHEMES):
+    register_ledger(_scheme)(RedisLedger)

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Sequence
 import json
 from typing import Any
 
-from .connection import script_text
 from .keys import ACTIVE_OPERATIONS, operation_keys, OPERATIONS, TRACES
+from .scripts import script
 from ...operation_listing import changed_at, Filter, listed, OperationPage, page_of
 
 CHUNK = 2000  # traces per round trip
@@ -68,7 +68,7 @@ async def _states(
             pipeline.hmget(key, 'state', *_TIMES)
         answers: list[Sequence[str | None]] = await pipeline.execute()
         return answers
-    values = json.loads(await redis.register_script(script_text('read_traces'))(
-        keys=[key for pair in keys for key in pair]))
+    values = json.loads(await script('types', 'read_traces').run(
+        redis, [key for pair in keys for key in pair]))
     width = 1 + len(_TIMES)
     return [values[start:start + width] for start in range(0, len(values), width)]

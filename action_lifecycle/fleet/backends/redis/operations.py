@@ -21,9 +21,11 @@ import time
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .connection import ledger_errors, script_text
+from .connection import ledger_errors
 from .keys import ACTIVE_OPERATIONS, operation_keys, OperationKeys, OPERATIONS
 from .operation_listing import find_operations
+from .replication import Replication
+from .scripts import Script, script
 from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
 from ...operation_listing import OperationPage
 from ...operation_states import OperationState, predecessors
@@ -97,18 +99,19 @@ async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None
 
 
 class RedisOperations:
-    """The operations of a RedisLedger; `redis` is a `redis.asyncio.Redis`."""
+    """The operations of a RedisLedger; `redis` is a client of `connect`."""
 
-    def __init__(self, redis: Any) -> None:
+    def __init__(self, redis: Any, replication: Replication) -> None:
         self._redis = redis
+        self._replication = replication
         self._machine = OperationStateMachine(redis)
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
-        with ledger_errors():
+        with ledger_errors(self._redis):
             return await self._machine.receive(trace_id, metadata)
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
-        with ledger_errors():
+        with ledger_errors(self._redis, operation_keys(trace_id, False).trace):
             for keys in await _names(self._redis, trace_id):
                 found: dict[str, str] = await self._redis.hgetall(keys.trace)
                 if found:
@@ -119,23 +122,28 @@ class RedisOperations:
         self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
         saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
     ) -> bool:
-        with ledger_errors():
+        with ledger_errors(self._redis):
             return (await _move(self._redis, trace_id, target.value, metadata, saved=saved,
                                 fence=fence, outcome=outcome))[2] == 1
 
+    async def confirm(self, trace_id: str, state: OperationState, fence: str) -> bool:
+        with ledger_errors(self._redis):
+            return bool(await self._replication.run(*await _call(
+                self._redis, 'confirm', trace_id, [state.value, fence])))
+
     async def checkpoint(self, trace_id: str) -> Checkpoint | None:
-        with ledger_errors():
+        with ledger_errors(self._redis, operation_keys(trace_id, False).checkpoint):
             return await _read_checkpoint(self._redis, trace_id)
 
-    async def renew(self, trace_id: str) -> None:
-        with ledger_errors():
-            await _run(self._redis, 'renew_operation', trace_id, [TTL])
+    async def renew(self, trace_id: str, fence: str = '') -> bool:
+        with ledger_errors(self._redis):
+            return bool(await _run(self._redis, 'renew_operation', trace_id, [TTL, fence]))
 
     async def find(
         self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
         limit: int = 100, scan: bool = False,
     ) -> OperationPage:
-        with ledger_errors():
+        with ledger_errors(self._redis, ACTIVE_OPERATIONS if active_only else OPERATIONS):
             return await find_operations(
                 self._redis, states, active_only=active_only, offset=offset, limit=limit,
                 scan=scan, tagged=await _needs_tags(self._redis))
@@ -189,8 +197,9 @@ async def _needs_tags(redis: Any) -> bool:
     if found is None:
         from redis import ResponseError
         try:
-            await redis.exists(OPERATIONS, ACTIVE_OPERATIONS)
             found = hasattr(redis, 'nodes_manager')  # RedisCluster splits such commands itself
+            if not found:
+                await redis.exists(OPERATIONS, ACTIVE_OPERATIONS)
         except ResponseError as error:
             if 'same slot' not in str(error):  # CROSSSLOT; redis-py drops the code since 4.4
                 raise
@@ -205,14 +214,21 @@ async def _names(redis: Any, trace_id: str) -> list[OperationKeys]:
     return [tagged] if await _needs_tags(redis) else [operation_keys(trace_id, False), tagged]
 
 
-async def _run(redis: Any, script: str, trace_id: str, arguments: list[Any]) -> Any:
+async def _run(redis: Any, name: str, trace_id: str, arguments: list[Any]) -> Any:
     """Run a script on one operation and return its result."""
+    source, keys, values = await _call(redis, name, trace_id, arguments)
+    return await source.run(redis, keys, values)
+
+
+async def _call(
+    redis: Any, name: str, trace_id: str, arguments: list[Any]
+) -> tuple[Script, list[str], list[Any]]:
+    """Return a script on one operation, its keys and its arguments."""
     names = await _names(redis, trace_id)
     keys = [key for each in names for key in each]
     if len(names) > 1:
         keys += [OPERATIONS, ACTIVE_OPERATIONS]
-    return await redis.register_script(script_text('operation') + script_text(script))(
-        keys=keys, args=[trace_id, *arguments])
+    return script('types', 'operation', name), keys, [trace_id, *arguments]
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:

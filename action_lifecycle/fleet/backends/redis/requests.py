@@ -6,48 +6,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import contextlib
 from typing import Any
 
-from .connection import ledger_errors, script_text
-from .keys import dead_letters
+from .connection import ledger_errors
+from .keys import dead_letters, trimmed_requests
+from .replication import Replication
+from .scripts import script
 
 BLOCK = 1.0  # maximum time (s) of a blocking read; below the connection's timeout
+MAX_DEAD = 5000  # approximate maximum number of dead letters of a stream, as in lua/bury.lua
 
 Entry = tuple[str, Mapping[str, str]]
 
 
 class RedisRequests:
-    """The requests of `stream` for `worker` of `group`; `redis` is a `redis.asyncio.Redis`."""
+    """
+    The requests of `stream` for `worker` of `group`; `redis` is a client of `connect`.
+
+    A request is taken only while the replicas of the URL are connected, and a renewal counts only
+    if they acknowledge it.
+    """
 
     def __init__(
-        self, redis: Any, stream: str, group: str, worker: str, min_idle: float
+        self, redis: Any, replication: Replication, stream: str, group: str, worker: str,
+        min_idle: float,
     ) -> None:
         self._redis = redis
+        self._replication = replication
         self._stream = stream
         self._group = group
         self._worker = worker
         self._min_idle = min_idle
-        self._bury_script = redis.register_script(script_text('bury'))
-        self._renew_script = redis.register_script(script_text('renew'))
 
     async def join(self) -> None:
-        from redis import ResponseError
-        with ledger_errors(), contextlib.suppress(ResponseError):  # the group exists
-            await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
+        with ledger_errors(self._redis, self._stream):
+            await script('join').run(self._redis, [self._stream], [self._group])
 
     async def retake(self) -> list[Entry]:
         return await self._read('0', count=100)
 
     async def take(self) -> list[Entry]:
-        with ledger_errors():
-            claimed = await self._redis.xautoclaim(
-                self._stream, self._group, self._worker, int(self._min_idle * 1000), count=1)
-        return [(message_id, fields or {}) for message_id, fields in claimed[1]] \
-            or await self._read('>', count=1)
+        with ledger_errors(self._redis, self._stream):
+            await self._replication.check(self._stream)
+            lapsed = await script('types', 'take').run(
+                self._redis,
+                [self._stream, trimmed_requests(self._stream), dead_letters(self._stream)],
+                [self._group, self._worker, int(self._min_idle * 1000),
+                 'it was trimmed from its stream', MAX_DEAD])
+        return [(message_id, dict(zip(fields[::2], fields[1::2])))
+                for message_id, fields in lapsed] or await self._read('>', count=1)
 
     async def _read(self, after: str, count: int) -> list[Entry]:
-        with ledger_errors():
+        with ledger_errors(self._redis, self._stream):
             found = await self._redis.xreadgroup(
                 self._group, self._worker, {self._stream: after}, count=count,
                 block=int(min(BLOCK, self._min_idle / 2) * 1000))
@@ -59,28 +69,30 @@ class RedisRequests:
         return []
 
     async def tries(self, message_id: str) -> int:
-        with ledger_errors():
+        with ledger_errors(self._redis, self._stream):
             pending = await self._redis.xpending_range(
                 self._stream, self._group, min=message_id, max=message_id, count=1)
         held = pending and pending[0]['consumer'] == self._worker
         return int(pending[0]['times_delivered']) if held else 0
 
     async def renew(self, message_id: str) -> bool:
-        with ledger_errors():
-            return bool(await self._renew_script(
-                keys=[self._stream], args=[self._group, self._worker, message_id]))
+        with ledger_errors(self._redis, self._stream):
+            return bool(await self._replication.run(
+                script('types', 'renew'), [self._stream, trimmed_requests(self._stream)],
+                [self._group, self._worker, message_id, int(self._min_idle * 1000)]))
 
     async def done(self, message_id: str) -> None:
-        with ledger_errors():
+        with ledger_errors(self._redis, self._stream):
             await self._redis.xack(self._stream, self._group, message_id)
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
-        with ledger_errors():
-            return bool(await self._bury_script(
-                keys=[self._stream, dead_letters(self._stream)],
-                args=[self._group, message_id, *(one for pair in letter.items() for one in pair)]))
+        with ledger_errors(self._redis, self._stream):
+            return bool(await script('types', 'bury').run(
+                self._redis, [self._stream, dead_letters(self._stream)],
+                [self._group, self._worker, message_id,
+                 *(one for pair in letter.items() for one in pair)]))
 
     async def age(self, message_id: str) -> float:
-        with ledger_errors():
-            seconds, microseconds = await self._redis.time()
-        return float(seconds + microseconds * 1e-6 - int(message_id.partition('-')[0]) / 1000)
+        with ledger_errors(self._redis, self._stream):
+            return int(await script('age').run(
+                self._redis, [self._stream], [message_id.partition('-')[0]])) / 1000

@@ -5,29 +5,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 import json
 from typing import Any
 
-from .connection import connect_blocking, ledger_errors, script_text
+from .connection import close_blocking, connect_blocking, ledger_errors
 from .keys import session_history, session_lease, session_tasks
+from .replication import BlockingReplication
+from .scripts import script
+from ...errors import LedgerError
 from ...smart_ledger import Happening, Lease, LedgerTask
 from ....lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
 """Lifetime (s) of the keys of a session after its last change."""
+LEASE_SCRIPT = script('types', 'lease')
+_ACKNOWLEDGED = ('claim', 'heartbeat')
+_SCRIPT = script('types', 'tasks')
 
 
 class RedisTasks:
     """
     Tasks in the Redis server at `url`, whose clock determines when leases expire.
 
-    Each call is one atomic round trip; it raises LedgerError if the server can't be reached.
+    Each call is one atomic round trip; it raises LedgerError if the server can't be reached, and
+    `claim` and `heartbeat` also if the replicas of the URL do not acknowledge the claim.
     """
 
     def __init__(self, url: str) -> None:
         self._redis = connect_blocking(url)
-        self._script = self._redis.register_script(script_text('tasks'))
+        self._replication = BlockingReplication(self._redis, url)
 
     def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
         return self._run('claim', session, task_id, holder, claimant, int(lease * 1000))
@@ -40,48 +47,62 @@ class RedisTasks:
         return self._run('release', session, task_id, holder, token, reason) == 1
 
     def put(
-        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
+        token: int = 0,
     ) -> bool:
-        return self._run('put', session, task_id, holder, status.value, reason) == 1
+        return self._run('put', session, task_id, holder, status.value, reason, token) == 1
 
     def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        with ledger_errors():
-            found = self._redis.hgetall(session_lease(session, task_id))
-            return valid_lease(found, self._redis.time())
+        key = session_lease(session, task_id)
+        with ledger_errors(self._redis, key):
+            return lease_from(LEASE_SCRIPT.run_blocking(self._redis, [key], ['']))
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
-        with ledger_errors():
-            found = self._redis.hgetall(session_tasks(session))
+        key = session_tasks(session)
+        with ledger_errors(self._redis, key):
+            found = self._redis.hgetall(key)
         tasks = {}
         for task_id, text in found.items():
-            status, reason, updated = json.loads(text)
-            tasks[task_id] = LedgerTask(task_id, LedgerTaskStatus(status), reason, updated)
+            try:
+                status, reason, updated = json.loads(text)
+                tasks[task_id] = LedgerTask(
+                    task_id, LedgerTaskStatus(status), str(reason), float(updated))
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                raise LedgerError(
+                    f"key {key}: task '{task_id}' is {text[:200]!r}, expected a JSON list of "
+                    'status, reason and time: something else wrote to it') from error
         return tasks
 
     def history(self, session: str) -> list[Happening]:
-        with ledger_errors():
-            found = self._redis.xrange(session_history(session))
+        key = session_history(session)
+        with ledger_errors(self._redis, key):
+            found = self._redis.xrange(key)
         return [Happening(line['task_id'], line['event'], line['claimant'], int(line['token']),
                           line['reason'], int(number.partition('-')[0]) / 1000)
                 for number, line in found]
 
     def close(self) -> None:
         """Close the connections."""
-        self._redis.connection_pool.disconnect()
+        self._replication.close()
+        close_blocking(self._redis)
 
     def _run(self, what: str, session: str, task_id: str, *values: Any) -> int:
         keys = [session_lease(session, task_id), session_tasks(session), session_history(session)]
-        with ledger_errors():
-            return int(self._script(keys=keys, args=[what, task_id, *values, KEEP]))
+        arguments = [what, task_id, *values, KEEP]
+        with ledger_errors(self._redis):
+            if what in _ACKNOWLEDGED:
+                return int(self._replication.run(_SCRIPT, keys, arguments))
+            return int(_SCRIPT.run_blocking(self._redis, keys, arguments))
 
 
-def valid_lease(
-    found: Mapping[str, str], now: tuple[int, int]
-) -> tuple[Lease, float] | None:
-    """Return a claim and the time (s) until it lapses, or None; `now`: server time (s, µs)."""
-    if 'holder' not in found:
+def touched(replicas: int) -> str:
+    """Return the argument of LEASE_SCRIPT; `replicas`: number that must acknowledge a claim."""
+    return str(KEEP) if replicas else ''
+
+
+def lease_from(found: Sequence[Any]) -> tuple[Lease, float] | None:
+    """Return the result of LEASE_SCRIPT: a claim and the time (s) until it lapses, or None."""
+    if not found:
         return None
-    left = int(found['until']) / 1000 - now[0] - now[1] * 1e-6
-    if left <= 0:
-        return None
-    return Lease(found['claimant'], found['holder'], int(found['token'])), left
+    holder, claimant, token, left = found
+    return Lease(claimant, holder, int(token)), int(left) / 1000

@@ -3,11 +3,11 @@
 -- KEYS: see robot.lua; then the subject of each row (hash; meta for a
 --   row that has none), then the subjects whose end a compaction has swallowed
 -- ARGV: through (rows up to there may have gaps), time to live of an ended subject (s), number of
---   rows, then for each row its 18 columns, ledger status and blocked reason ('' if it is not
---   about an action); a note about an action changes only these two
+--   rows, host and path of the journal, then for each row its 18 columns, ledger status and blocked
+--   reason ('' if it is not about an action); a note about an action changes only these two
 -- Returns {'ok', last seq} or {why not, seq of the row or key, what was found, what was expected}.
 local through, keep, rows = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
-local columns, width = 18, 20
+local columns, width, head = 18, 20, 5
 local names = {'seq', 'kind', 'flow_id', 'action_id', 'attempt', 'event', 'from_state', 'to_state',
   'cause', 'actor', 'data_json', 'final', 'ros_time', 'boot_id', 'boot_time', 'wall_time',
   'prev_hash', 'hash', 'ledger_status', 'blocked_reason'}
@@ -25,8 +25,23 @@ local anchoring = last < through
 local first = rows + 1
 local states = {}
 
+-- Rows that are there are skipped. Each hash covers the row before, so the last one shows them all.
+local skipped = 0
 for i = 1, rows do
-  local at = 3 + (i - 1) * width
+  if tonumber(ARGV[head + (i - 1) * width + 1]) <= last then
+    skipped = i
+  end
+end
+if skipped > 0 then
+  local at = head + (skipped - 1) * width
+  local known = hash_of(ARGV[at + 1])
+  if known and known ~= ARGV[at + 18] then
+    return {'other', ARGV[at + 1], known}
+  end
+end
+
+for i = 1, rows do
+  local at = head + (i - 1) * width
   local seq = tonumber(ARGV[at + 1])
   if seq > last then
     first = math.min(first, i)
@@ -59,8 +74,14 @@ for i = 1, rows do
   end
 end
 
+if anchoring then  -- first, as a new row may open such a subject again
+  for i = 4 + rows, #KEYS do
+    redis.call('ZREM', open, KEYS[i])
+    redis.call('DEL', KEYS[i])
+  end
+end
 for i = first, rows do
-  local at = 3 + (i - 1) * width
+  local at = head + (i - 1) * width
   local fields = {}
   for column = 1, width do
     fields[2 * column - 1] = names[column]
@@ -91,12 +112,9 @@ for i = first, rows do
 end
 if first <= rows then
   redis.call('HSET', meta, 'seq', string.format('%.0f', last), 'hash', hash,
-    'entries', redis.call('XLEN', events))
+    'entries', redis.call('XLEN', events), 'host', ARGV[4], 'journal', ARGV[5])
 end
-if anchoring then
-  for i = 4 + rows, #KEYS do
-    redis.call('ZREM', open, KEYS[i])
-    redis.call('DEL', KEYS[i])
-  end
+if first <= rows or anchoring then
+  redis.call('HSET', meta, 'open', redis.call('ZCARD', open), 'open_at', string.format('%.0f', last))
 end
 return {'ok', last, ''}

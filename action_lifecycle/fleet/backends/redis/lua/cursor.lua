@@ -1,7 +1,7 @@
 -- Tell how far the ledger is, if it is whole.
 --
 -- KEYS: see robot.lua; then subjects to look at
--- Returns {'ok', last seq, hash} or what is wrong, as apply.lua does.
+-- Returns {'ok', last seq, hash, time of the server (s)} or what is wrong, as apply.lua does.
 local last, hash, fault = look()
 for i = 4, #KEYS do
   fault = fault or type_fault(KEYS[i], 'hash')
@@ -9,4 +9,6 @@ for i = 4, #KEYS do
     fault = {'subject', KEYS[i], 'none'}
   end
 end
-return fault or {'ok', string.format('%.0f', last), hash}
+local clock = redis.call('TIME')
+return fault or {'ok', string.format('%.0f', last), hash,
+  clock[1] .. string.format('.%06d', clock[2])}

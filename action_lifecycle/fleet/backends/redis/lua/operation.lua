@@ -7,6 +7,11 @@ local trace, checkpoint, result, all, active = KEYS[1], KEYS[2], KEYS[3], KEYS[7
 if KEYS[4] and redis.call('EXISTS', trace) == 0 and redis.call('EXISTS', KEYS[4]) == 1 then
   trace, checkpoint, result = KEYS[4], KEYS[5], KEYS[6]
 end
+local fault = wrong_type(trace, 'hash') or wrong_type(checkpoint, 'hash')
+  or wrong_type(result, 'string')
+if fault then
+  return fault
+end
 local clock = redis.call('TIME')
 local now = clock[1] .. string.format('.%06d', clock[2])
 

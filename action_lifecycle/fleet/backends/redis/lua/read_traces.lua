@@ -3,9 +3,12 @@
 -- each, '' for what is missing.
 local found = {}
 for i = 1, #KEYS, 2 do
-  local fields = redis.call('HMGET', KEYS[i], 'state', 'updated_at', 'created_at')
-  if not fields[1] then
-    fields = redis.call('HMGET', KEYS[i + 1], 'state', 'updated_at', 'created_at')
+  local fields = redis.pcall('HMGET', KEYS[i], 'state', 'updated_at', 'created_at')
+  if not fields.err and not fields[1] then
+    fields = redis.pcall('HMGET', KEYS[i + 1], 'state', 'updated_at', 'created_at')
+  end
+  if fields.err then
+    return wrong_type(KEYS[i], 'hash') or wrong_type(KEYS[i + 1], 'hash') or fields
   end
   for field = 1, 3 do
     found[#found + 1] = fields[field] or ''

@@ -18,7 +18,7 @@ local function look()
   if fault then
     return 0, '', fault
   end
-  local cursor = redis.call('HMGET', meta, 'seq', 'hash', 'entries')
+  local cursor = redis.call('HMGET', meta, 'seq', 'hash', 'entries', 'open', 'open_at')
   local last, hash = tonumber(cursor[1] or 0), cursor[2] or ''
   if not last then
     return 0, '', {'meta', meta, cursor[1]}
@@ -38,7 +38,20 @@ local function look()
   if cursor[3] and tonumber(cursor[3]) ~= entries then
     return last, hash, {'entries', events, tostring(entries), cursor[3]}
   end
+  local subjects = redis.call('ZCARD', open)
+  -- An older version writes rows without `open`, so its number counts for one row only.
+  if cursor[5] == cursor[1] and cursor[4] and tonumber(cursor[4]) ~= subjects then
+    return last, hash, {'open', open, tostring(subjects), cursor[4]}
+  end
   return last, hash
+end
+
+-- Return the hash of a row in the stream, or nil.
+local function hash_of(seq)
+  local entry = redis.call('XRANGE', events, seq .. '-0', seq .. '-0')[1]
+  for i = 1, entry and #entry[2] or 0, 2 do
+    if entry[2][i] == 'hash' then return entry[2][i + 1] end
+  end
 end
 
 -- Return the first command that the user of this connection may not use, or nil.

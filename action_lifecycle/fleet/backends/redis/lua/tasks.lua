@@ -3,11 +3,19 @@
 -- KEYS: lease of the task (hash), tasks of the session (hash), history of the session (stream)
 -- ARGV: what to do, task id, holder, then
 --   claim: claimant, lease (ms) | heartbeat: token, lease (ms) | release: token, reason
---   put: status, reason; and at the end the time to live of the keys (s)
+--   put: status, reason, token that the holder got last (0: none); and at the end the time to live
+--   of the keys (s)
 -- Returns the token, or 1, or 0 for a refusal.
+--
+-- A token is not below the time (ms), so that it is higher than one that a failover has lost.
 local lease, tasks, history = KEYS[1], KEYS[2], KEYS[3]
 local what, task, holder = ARGV[1], ARGV[2], ARGV[3]
 local keep = ARGV[#ARGV]
+local fault = wrong_type(lease, 'hash') or wrong_type(tasks, 'hash')
+  or wrong_type(history, 'stream')
+if fault then
+  return fault
+end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
@@ -34,8 +42,8 @@ if what == 'claim' then
   end
   local token = held[3]
   if not held[1] then
-    token = redis.call('HINCRBY', lease, 'token', 1)
-    redis.call('HSET', lease, 'holder', holder, 'claimant', ARGV[4])
+    token = string.format('%.0f', math.max((held[3] or 0) + 1, now))
+    redis.call('HSET', lease, 'token', token, 'holder', holder, 'claimant', ARGV[4])
     note('claimed', ARGV[4], token)
   end
   redis.call('HSET', lease, 'until', string.format('%.0f', now + ARGV[5]))
@@ -43,7 +51,7 @@ if what == 'claim' then
 end
 
 if what == 'put' then
-  if held[1] and not ours then
+  if held[1] and not ours or ARGV[6] ~= '0' and held[3] ~= ARGV[6] then
     return 0
   end
   redis.call('HSET', tasks, task, cjson.encode({ARGV[4], ARGV[5], now / 1000}))

@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a robot reports about itself to the fleet, and what the ledger knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+from typing import Any, NamedTuple
+
+PERIOD = 1.0
+"""Period (s) of a robot's reports."""
+SILENT = 5.0
+"""Age (s) of the last report after which a robot counts as silent."""
+MAX_ERROR = 500
+"""Maximum number of characters of an error in a report."""
+MAX_ACTIVITIES = 100
+"""Maximum number of open subjects of a robot that are shown, the newest first."""
+SHOWN_KINDS = ('flow', 'transition', 'lock')
+"""The kinds of subjects that say what a robot does now."""
+ACTIVITY_COLUMNS = ('kind', 'flow_id', 'action_id', 'to_state', 'ledger_status', 'blocked_reason',
+                    'cause')
+"""The columns of the last row of a subject that are shown, in the order of `Activity`."""
+
+
+class Claim(NamedTuple):
+    """A claim that a flow of the robot needs; `held`: it had not lapsed at the last report."""
+
+    name: str
+    flow_id: str
+    token: int
+    held: bool
+
+
+class RobotReport(NamedTuple):
+    """
+    What the ledger node of a robot says about itself.
+
+    `state`: that of its sync; `lag`: age (s) of its oldest row that is not in the ledger;
+    `wall_time`: its clock (s since 1970); `streams`: those from which it takes requests, as a
+    worker of `group`; `ready`: it can take one now.
+    """
+
+    state: str  #: connected, disconnected, refused
+    error: str = ''
+    journal_seq: int = 0
+    ledger_seq: int = 0
+    lag: float = 0.0
+    claims: tuple[Claim, ...] = ()
+    streams: tuple[str, ...] = ()
+    group: str = ''
+    ready: bool = False
+    wall_time: float = 0.0
+    version: str = ''
+
+
+class Activity(NamedTuple):
+    """
+    An open flow, an action of it that has begun, or a locked resource (`action_id`).
+
+    `since`: time (s) for which it has been in its state, by the robot's clock; None: not known.
+    """
+
+    kind: str  #: flow, transition (of an action), lock
+    flow_id: str
+    action_id: str
+    state: str
+    ledger_status: str = ''
+    blocked_reason: str = ''
+    cause: str = ''
+    since: float | None = None
+
+
+class RobotStatus(NamedTuple):
+    """
+    A robot of the fleet.
+
+    `report`: its last one, None if there is none; `age`: time (s) since then; `seq`: number of its
+    last row in the ledger.
+    """
+
+    robot: str
+    report: RobotReport | None
+    age: float | None
+    seq: int
+    activities: tuple[Activity, ...] = ()
+
+    @property
+    def silent(self) -> bool:
+        """Whether its ledger node has given no sign of life for some seconds."""
+        return self.age is None or self.age > SILENT
+
+
+def report_fields(report: RobotReport) -> dict[str, str]:
+    """Return a report as strings; `report_from` reads them."""
+    return {name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in report._replace(error=report.error[:MAX_ERROR])._asdict().items()}
+
+
+def report_from(fields: Mapping[str, str]) -> RobotReport | None:
+    """Return the report of these strings, also of another version; None if it is not usable."""
+    found: dict[str, Any] = {}
+    try:
+        for name, default in _DEFAULTS.items():
+            if name in fields:
+                text = fields[name]
+                found[name] = text if isinstance(default, str) else json.loads(text)
+        report = RobotReport(**{**_DEFAULTS, **found})
+        return report._replace(
+            journal_seq=int(report.journal_seq), ledger_seq=int(report.ledger_seq),
+            lag=float(report.lag), wall_time=float(report.wall_time), ready=bool(report.ready),
+            claims=tuple(Claim(*claim) for claim in report.claims),
+            streams=tuple(map(str, report.streams)))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def activity(
+    record: Mapping[str, Any], report: RobotReport | None, age: float | None
+) -> Activity:
+    """Return the activity of an open subject, from the columns of its last row."""
+    since = None
+    try:
+        if report is not None and age is not None:
+            since = max(0.0, report.wall_time + age - float(record.get('wall_time') or ''))
+    except ValueError:
+        pass
+    kind, flow_id, action_id, state, status, blocked, cause = (
+        str(record.get(name) or '') for name in ACTIVITY_COLUMNS)
+    return Activity(kind, flow_id, action_id, state, status, blocked, cause, since)
+
+
+_DEFAULTS: dict[str, Any] = {'state': '', **RobotReport._field_defaults}
