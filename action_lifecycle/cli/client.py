@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 import contextlib
-import getpass
 import math
 import os
-import socket
 import sys
 import time
 from typing import Any
@@ -196,16 +193,6 @@ def publishers(node: Node, topic: str) -> set[str]:
     """Return the DDS ids of a topic's publishers; each start of a node has others."""
     return {str(list(endpoint.endpoint_gid))
             for endpoint in node.get_publishers_info_by_topic(topic)}
-
-
-def who(options: argparse.Namespace) -> str:
-    """Return the name that is recorded for the person who gives an order."""
-    return options.actor or requester()
-
-
-def requester() -> str:
-    """Return the user of this process as USER@HOST."""
-    return f'{getpass.getuser()}@{socket.gethostname()}'
 
 
 def accepted(answer: Any) -> Any:

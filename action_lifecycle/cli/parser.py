@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 import textwrap
 from typing import Any
 
+from .fleet_verbs import add_fleet_verbs
 from .options import add_actor, add_group, add_json, add_nodes, add_verb
 from .record_verbs import add_file_verbs, add_learn_verbs, add_record_verbs
 
@@ -42,6 +43,7 @@ def add_verbs(parser: argparse.ArgumentParser) -> None:
     _add_control_verbs(commands)
     _add_operator_verbs(commands)
     add_record_verbs(commands)
+    add_fleet_verbs(commands)
     add_learn_verbs(commands)
     _add_session_verbs(commands)
     add_file_verbs(commands)

@@ -62,12 +62,17 @@ def print_json(data: Any) -> None:
 
 def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a table; long cells are folded, so that ids stay complete."""
-    table = Table()
+    console().print(rows_table(columns, rows))
+
+
+def rows_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = '') -> Table:
+    """Return a table; long cells are folded, so that ids stay complete."""
+    table = Table(title=title or None, title_justify='left')
     for name in columns:
         table.add_column(name, overflow='fold')
     for row in rows:
         table.add_row(*(Text(printable(str(cell), LONGEST)) for cell in row))
-    console().print(table)
+    return table
 
 
 def is_simulated(stamp: float) -> bool:

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from .access import Access
-from .place import place_of, View, VIEWS
+from .fleet_watch import Fleet
+from .place import FLEET, place_of, View, VIEWS
 from .robots import Robot
 from ..documents.errors import LifecycleError
 
@@ -22,10 +23,10 @@ TITLE = 'action_lifecycle'
 
 def build(
     robots: Sequence[Robot], access: Access,
-    tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
+    tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (), fleet: Fleet | None = None,
 ) -> Any:
     """
-    Return the ASGI app with the pages of `robots`, for a Server.
+    Return the ASGI app with the pages of `robots`, and of `fleet` if given, for a Server.
 
     `tasks` run in its loop from start to stop. Once per process: NiceGUI has one app. Raises
     LifecycleError if NiceGUI is not installed.
@@ -49,10 +50,10 @@ def build(
     if not robots:
         raise LifecycleError('the viewer has no robot to show')
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None,
-                  lifespan=_running([*tasks, end_pages]))
+                  lifespan=_running([*tasks, end_pages, *([fleet.run] if fleet else [])]))
     add_sign_in(app, access)
-    for view in VIEWS:
-        _add_page(ui, view, robots, access, Shell)
+    for view in (*VIEWS, FLEET) if fleet else VIEWS:
+        _add_page(ui, view, robots, access, fleet, Shell)
     add_shell_files(nicegui.app)
     add_images(app, robots)
     nicegui.app.config.socket_io_js_transports = ['websocket']
@@ -66,12 +67,13 @@ def build(
 
 
 def _add_page(
-    ui: Any, view: View, robots: Sequence[Robot], access: Access, shell: Any,
+    ui: Any, view: View, robots: Sequence[Robot], access: Access, fleet: Fleet | None,
+    shell: Any,
 ) -> None:
     from starlette.requests import Request
 
     async def page(request: Request) -> None:
-        shell(view, robots, access, place_of(request.query_params)).build()
+        shell(view, robots, access, place_of(request.query_params), fleet).build()
 
     page.__annotations__['request'] = Request
     ui.page(view.path, title=f'{view.label} · {TITLE}')(page)

@@ -37,6 +37,8 @@ TIMELINE = View('/timeline', 'Timeline', 'view_timeline', 't', 'when each action
 NOW = View('/now', 'Now', 'sensors', 'n', 'safety, questions, facts, cameras')
 RUNS = View('/runs', 'Runs', 'insights', 'r', 'all runs, and how well they did')
 VIEWS = (FLOW, TIMELINE, NOW, RUNS)
+FLEET = View('/fleet', 'Fleet', 'groups', 'e', 'all robots of the ledger, and their work')
+"""Only if the viewer has a ledger."""
 
 
 class Place(NamedTuple):

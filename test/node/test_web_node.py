@@ -131,6 +131,18 @@ def test_it_is_deactivated_and_configured_again(fleet: Fleet) -> None:
     assert fleet.processes.pop(('again', 'web')).wait(10.0) == 0
 
 
+def test_it_has_the_page_of_the_fleet_if_there_is_a_ledger(fleet: Fleet) -> None:
+    where = address(fleet, start(fleet, 'with_fleet', ledger_url='memory://web'))
+    status, text = page(where, '/fleet')
+    assert status == 200 and '/fleet' in text and page(where, '/fleet?robot=one')[0] == 200
+    fleet.processes.pop(('with_fleet', 'web')).kill()
+    without = address(fleet, start(fleet, 'without_fleet'))
+    status, text = page(without)
+    assert status == 200 and '/fleet' not in text
+    assert page(without, '/fleet')[0] == 404
+    fleet.processes.pop(('without_fleet', 'web')).kill()
+
+
 @pytest.mark.parametrize(('parameters', 'said'), [
     ({'port': 'taken'}, r"can't use port \d+"),
     ({'host': '0.0.0.0'}, 'a token is needed'),

@@ -14,7 +14,8 @@ from action_lifecycle_msgs.msg import OperatorRequest, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
 from rclpy.parameter import Parameter
 
-from ..client import accepted, Client, connect, who
+from ..actor import who
+from ..client import accepted, Client, connect
 from ..exits import NotThere
 from ..node_data import question_data
 from ..table import is_simulated, print_json, print_rows

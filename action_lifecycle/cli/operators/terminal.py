@@ -18,7 +18,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from .answering import answer_one, list_questions, OpenQuestion, Questions, split_answer
-from ..client import connect, who
+from ..actor import who
+from ..client import connect
 from ..exits import NotThere
 from ..table import console, evidence_text, LONGEST
 from ...lifecycle.text_format import printable

@@ -26,7 +26,8 @@ from rich.text import Text
 
 from .progress import ChangeLines
 from .summary import from_actions, from_changes, sum_up
-from ..client import Client, connect, NODE, publishers, requester
+from ..actor import requester
+from ..client import Client, connect, NODE, publishers
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..given_parameters import given_parameter
 from ..observer import Observer

@@ -12,7 +12,8 @@ from action_lifecycle_msgs.msg import ErrorCode, FlowStatusArray
 from action_lifecycle_msgs.srv import ControlFlow, GetAction
 
 from .orders import STOPPING
-from ..client import accepted, Client, connect, NODE, who
+from ..actor import who
+from ..client import accepted, Client, connect, NODE
 from ..exits import FLOW_FAILED
 from ...documents.errors import LifecycleError
 from ...lifecycle.flow_ids import is_within

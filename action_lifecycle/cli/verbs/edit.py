@@ -12,7 +12,8 @@ import sys
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import EditFlow
 
-from ..client import accepted, connect, who
+from ..actor import who
+from ..client import accepted, connect
 from ...documents.errors import LifecycleError
 from ...documents.yaml_document import read_document
 from ...flow.files.edit import MAX_EDIT_BYTES, parse_edit

@@ -11,7 +11,8 @@ from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import CancelJob, ClearStop, SendEvent
 
-from ..client import accepted, Client, connect, NODE, who
+from ..actor import who
+from ..client import accepted, Client, connect, NODE
 from ..exits import NotThere
 from ..node_data import newest_safety, safety_line
 from ...documents.errors import LifecycleError

@@ -19,7 +19,8 @@ from action_lifecycle_msgs.msg import ErrorCode, Session
 from action_lifecycle_msgs.srv import GetSession, ListSessions, SendSessionEvent
 from rclpy.action import ActionClient
 
-from ..client import accepted, Client, connect, who
+from ..actor import who
+from ..client import accepted, Client, connect
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..table import console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError

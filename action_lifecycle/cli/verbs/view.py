@@ -16,6 +16,7 @@ from ...journal.location import default_journal
 from ...journal.reader import JournalReader
 from ...viewer.access import Access
 from ...viewer.app import build
+from ...viewer.fleet_watch import Fleet
 from ...viewer.follower import Follower
 from ...viewer.record import LocalRows, RobotRecord
 from ...viewer.robots import Robot
@@ -37,6 +38,7 @@ def view(options: argparse.Namespace) -> None:
     if options.flow:
         raise LifecycleError('--flow: only with --html')
     robot = Robot(path.name, RobotRecord(LocalRows(path)))
+    fleet = Fleet(options.ledger) if options.ledger else None
     access = Access(options.host, options.port, token_file=options.token_file)
 
     async def show() -> None:
@@ -44,6 +46,6 @@ def view(options: argparse.Namespace) -> None:
             await asyncio.to_thread(webbrowser.open, server.address)
 
     server = Server(
-        build([robot], access, [Follower(robot).run, show]), options.host, options.port)
+        build([robot], access, [Follower(robot).run, show], fleet), options.host, options.port)
     print(f'{path}: {server.address} (Ctrl-C ends it)', flush=True)
     server.run()

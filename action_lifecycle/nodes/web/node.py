@@ -15,6 +15,7 @@ from typing import Any
 from .link import full_name, RobotLink
 from ..shared.paths import journal_path
 from ..shared.ros_log import log_to
+from ..shared.urls import url_fault
 from ...documents.errors import LifecycleError
 from ...journal.location import default_journal
 from ...ros.interfaces.names import namespace_fault
@@ -23,6 +24,7 @@ from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
 from ...viewer.access import Access
 from ...viewer.app import build
+from ...viewer.fleet_watch import Fleet
 from ...viewer.record.sources import LocalRows
 from ...viewer.robots import Now, Robot
 from ...viewer.server import Server, Tls
@@ -58,7 +60,8 @@ class WebNode(ManagedNode):
     (string list): namespaces of the robots, '' is that of this node; `journal_path` (string): file
     of the journal of the only robot; `trace_file` (string): its evidence traces; `token_file`
     (string): file with the token with which people sign in; `host_names` (string list): further
-    names of this machine in addresses; `certificate`, `private_key` (string): files for HTTPS.
+    names of this machine in addresses; `certificate`, `private_key` (string): files for HTTPS;
+    `ledger_url` (string): the ledger of the fleet, for its page.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -76,6 +79,8 @@ class WebNode(ManagedNode):
         self.declare('host_names', [''], 'Further names of this machine in addresses.')
         self.declare('certificate', '', 'PEM file of the certificate for HTTPS; empty: HTTP.')
         self.declare('private_key', '', 'PEM file of its key.')
+        self.declare('ledger_url', '', 'Ledger of the fleet, as for the ledger node; empty: no '
+                     'page Fleet.', check=url_fault)
         self.robots: dict[str, Robot] = {}  #: by namespace
         self.server: Server | None = None  # one for the process, see `Server`
         self._app: Any = None
@@ -124,7 +129,9 @@ class WebNode(ManagedNode):
             access = Access(host, port, token_file=str(self.parameter('token_file')), names=names,
                             secure=bool(certificate))
             self.robots = self._make_robots()
-            self._app = build(list(self.robots.values()), access)
+            url = str(self.parameter('ledger_url'))
+            self._app = build(list(self.robots.values()), access,
+                              fleet=Fleet(url) if url else None)
         self.server = Server(self._app, host, port, Tls(certificate, key) if key else None)
 
     def _make_robots(self) -> dict[str, Robot]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from nicegui import ui
 
 from .orders import PageOrders
-from ..place import VIEWS
+from ..place import FLEET, VIEWS
 
 KEYS = (
     *((view.key, f'{view.label}: {view.about}') for view in VIEWS),
+    (FLEET.key, f'{FLEET.label}, if there is a ledger: {FLEET.about}'),
     ('/', 'choose another flow'), ('l', 'back to now'), ('d', 'light, dark, or as the system'),
     ('?', 'this list'), ('Tab, arrows', 'move between actions; Enter opens one'),
     ('Space', 'graph: open or close a group'), ('+ − 0', 'graph: larger, smaller, all of it'),

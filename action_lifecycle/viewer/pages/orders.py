@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 import logging
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from nicegui import Client, ui
 
 from ..access import Access
 from ..gate import cookie_value
-from ..robots import Answer, Orders, Robot
+from ..robots import Answer
 from ...documents.errors import LifecycleError
 from ...lifecycle.text_format import printable
 
@@ -27,6 +27,20 @@ MAX_TEXT = 500
 """Maximum number of characters of an answer that are shown."""
 _STORED = 'action_lifecycle.orders'
 _LOG = logging.getLogger(__name__)
+T = TypeVar('T')
+T_co = TypeVar('T_co', covariant=True)
+
+
+class Taker(Protocol[T_co]):
+    """A robot, or something else that takes orders: its name, and the orders if it takes any."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the robot; '' if it is none."""
+
+    @property
+    def orders(self) -> T_co | None:
+        """Return its orders; None if it takes none."""
 
 
 class PageOrders:
@@ -67,55 +81,58 @@ class PageOrders:
         return self._had_session and not self.actor
 
     async def send(
-        self, robot: Robot, description: str,
-        order: Callable[[Orders, str], Awaitable[Answer]], *, confirm: str = '',
+        self, taker: Taker[T], description: str,
+        order: Callable[[T, str], Awaitable[Answer]], *, confirm: str = '',
         changed: Callable[[], str] = str, button: ui.button | None = None,
     ) -> bool:
         """
-        Send an order and show the answer; returns whether the robot has accepted it.
+        Send an order and show the answer; returns whether it was accepted.
 
-        description: the order in words, as "pause pick"; order: gets the robot's orders and the
+        description: the order in words, as "pause pick"; order: gets the taker's orders and the
         actor; confirm: what the person is asked first; changed: why the order is no longer for
         what the person saw, '' if it is; button: shows that the order is under way. A second click
         meanwhile is ignored.
         """
-        key = (robot.name, description)
+        key = (taker.name, description)
         if key in self._under_way:
             return False
         self._under_way.add(key)
         try:
             with ui.context.client:
-                if self._refused(robot, description, changed):
+                if self._refused(taker, description, changed):
                     return False
-                if confirm and (not await _confirmed(confirm, robot.name)
-                                or self._refused(robot, description, changed)):
+                if confirm and (not await _confirmed(confirm, taker.name)
+                                or self._refused(taker, description, changed)):
                     return False
                 with _busy(button):
-                    return await self._sent(robot, description, order)
+                    return await self._sent(taker, description, order)
         finally:
             self._under_way.discard(key)
 
-    def _refused(self, robot: Robot, description: str, changed: Callable[[], str]) -> bool:
+    def _refused(
+        self, taker: Taker[T], description: str, changed: Callable[[], str]
+    ) -> bool:
         """Tell why an order can't be given; returns whether that is so."""
-        why = self.why_not or ('' if robot.orders else 'there is no live robot') or changed()
+        why = self.why_not or ('' if taker.orders else 'there is no live robot') or changed()
         if why:
             tell(f'Not sent: {description}. {why[0].upper()}{why[1:]}.', 'warning')
         return bool(why)
 
     async def _sent(
-        self, robot: Robot, description: str, order: Callable[[Orders, str], Awaitable[Answer]],
+        self, taker: Taker[T], description: str, order: Callable[[T, str], Awaitable[Answer]],
     ) -> bool:
         session = self._access.session(self._cookie) if self._access else None
-        if session is None or self._access is None or robot.orders is None:
+        if session is None or self._access is None or taker.orders is None:
             return False
         refusal = self._access.refusal(session)
         if refusal:
             tell(f'Not sent: {description}. {refusal}', 'warning')
             return False
         client = ui.context.client
-        _LOG.info('%s: %r orders: %s', robot.name, session.actor, printable(description, MAX_TEXT))
+        _LOG.info('%s: %r orders: %s', taker.name or 'fleet', session.actor,
+                  printable(description, MAX_TEXT))
         try:
-            answer = await asyncio.wait_for(order(robot.orders, session.actor), WAIT)
+            answer = await asyncio.wait_for(order(taker.orders, session.actor), WAIT)
         except asyncio.TimeoutError:
             answer = Answer(False, f'no answer within {WAIT:.0f} s; it may still be carried out')
         except LifecycleError as error:

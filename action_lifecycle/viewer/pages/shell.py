@@ -16,17 +16,19 @@ from typing import Any
 from nicegui import background_tasks, ui
 from nicegui.element import Element
 
+from .fleet_page import fleet_page
 from .flow_orders import FlowOrders
 from .header import Header
 from .listening import listen_while_shown
 from .notices import Notices
-from .orders import set_page_orders
+from .orders import page_orders, set_page_orders
 from .side_panel import SidePanel
 from .views import show_view
 from ..access import Access
+from ..fleet_watch import Fleet
 from ..moment import Moment
 from ..pick import Pick
-from ..place import FLOW, Place, RUNS, View, VIEWS
+from ..place import FLEET, FLOW, Place, RUNS, View, VIEWS
 from ..record.shown import FlowHead
 from ..robots import Heard, Robot, ROWS
 from ...lifecycle.text_format import printable
@@ -54,12 +56,14 @@ class Shell:
 
     def __init__(
         self, view: View, robots: Sequence[Robot], access: Access, place: Place,
+        fleet: Fleet | None = None,
     ) -> None:
         self._view = view
         self._robots = robots
         self._robot = next((one for one in robots if one.name == place.robot), robots[0])
         self._unknown = place.robot if place.robot not in ('', self._robot.name) else ''
         self._access = access
+        self._fleet = fleet
         self._place = place._replace(robot=self._robot.name if len(robots) > 1 else '')
         self._moment = Moment(place.seq)
         self._pick = Pick(place.pick)
@@ -87,12 +91,13 @@ class Shell:
         with ui.element('div').classes('shell-bar'):
             with ui.element('nav').classes('shell-nav') as nav:
                 nav.props['aria-label'] = 'Views'
-                for view in VIEWS:
+                for view in (*VIEWS, FLEET) if self._fleet else VIEWS:
                     self._links[view] = _tab(view, view is self._view)
             if self._view.of_flow:
                 self._orders = FlowOrders(self._robot)
         self._notices = Notices(self._moment, follows=self._view.of_flow)
-        if self._robot.orders is not None and orders.why_not and self._view is not RUNS:
+        takes_orders = self._robot.orders is not None and self._view is not RUNS
+        if (takes_orders or self._view is FLEET) and orders.why_not:
             self._notices.read_only(orders.why_not, can_sign_in=self._access.has_token)
         if self._unknown:
             self._notices.say('robot', f'There is no robot {printable(self._unknown, 80)}; '
@@ -186,7 +191,7 @@ class Shell:
         self._content.clear()
         with self._content:
             try:
-                made = show_view(self._view, self._robot, self._flow, self._moment, self._pick)
+                made = self._make()
                 if inspect.isawaitable(made):
                     await made
             except Exception as error:
@@ -195,6 +200,13 @@ class Shell:
                 self._retry()
                 if not self._content.is_deleted:
                     ui.label(f"This page can't be shown now: {printable(str(error), 300)}")
+
+    def _make(self) -> Any:
+        """Make the content; returns an awaitable or None."""
+        if self._view is FLEET and self._fleet is not None:
+            fleet_page(self._fleet, page_orders(), {robot.name for robot in self._robots})
+            return None
+        return show_view(self._view, self._robot, self._flow, self._moment, self._pick)
 
     def _show_action(self) -> None:
         if self._side is not None:

@@ -28,7 +28,7 @@ def _verbs(parser: argparse.ArgumentParser, name: str = '') -> Iterator[
     for part in parts:
         for verb, below in part.choices.items():
             yield from _verbs(below, f'{name} {verb}'.strip())
-    if not parts:
+    if not parts or parser.get_default('function'):
         yield name, parser
 
 
@@ -39,9 +39,10 @@ def test_the_verbs_are_those_that_people_look_for() -> None:
     assert set(VERBS) == {
         'run', 'watch', 'status', 'cancel', 'edit', 'pause', 'resume', 'skip', 'retry',
         'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'jobs', 'operations', 'list',
-        'history', 'dialogue', 'journal verify', 'journal export', 'ledger rebuild',
-        'session list', 'session show', 'session send', 'session run', 'validate', 'graph',
-        'schema', 'black-box', 'fit', 'report', 'replay', 'test', 'view', 'new'}
+        'history', 'dialogue', 'fleet', 'fleet letters', 'fleet resend', 'journal verify',
+        'journal export', 'ledger rebuild', 'session list', 'session show', 'session send',
+        'session run', 'validate', 'graph', 'schema', 'black-box', 'fit', 'report', 'replay',
+        'test', 'view', 'new'}
 
 
 @pytest.mark.parametrize('verb', VERBS)
@@ -61,7 +62,7 @@ def test_each_argument_has_help(verb: str) -> None:
 
 @pytest.mark.parametrize('verb', ['list', 'history', 'jobs', 'operations', 'status', 'safety',
                                   'respond', 'dialogue', 'session list', 'session show',
-                                  'session send', 'session run'])
+                                  'session send', 'session run', 'fleet', 'fleet letters'])
 def test_each_verb_that_prints_a_table_can_print_json(verb: str) -> None:
     assert '--json' in VERBS[verb]._option_string_actions
 
