@@ -40,15 +40,14 @@ class Mosquitto:
         self.url = f'mqtts://localhost:{self.port}' if tls else f'mqtt://127.0.0.1:{self.port}'
         lines = [f'listener {self.port} 127.0.0.1', 'persistence false',
                  f"allow_anonymous {'false' if users else 'true'}"]
+        if os.getuid() == 0:  # else it gives up root, and can't read files in folders of root
+            lines.append('user root')
         if users:
             passwords = self.folder / 'passwords'
             passwords.touch(mode=0o600)
             for name, password in users.items():
                 subprocess.run(['mosquitto_passwd', '-b', passwords, name, password], check=True,
                                capture_output=True)
-            if os.getuid() == 0:  # it gives up root, and must still read the file
-                self.folder.chmod(0o755)
-                passwords.chmod(0o644)
             lines.append(f'password_file {passwords}')
         if tls:
             lines += self._make_certificate()
@@ -65,8 +64,6 @@ class Mosquitto:
             ['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj',
              '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', str(key),
              '-out', str(self.certificate)], check=True, capture_output=True, env=own)
-        self.folder.chmod(0o755)  # mosquitto gives up root, and must still read the key
-        key.chmod(0o644)
         return [f'certfile {self.certificate}', f'keyfile {key}']
 
     def start(self):
