@@ -28,7 +28,7 @@ class StatusReporter:
         self._view = view
         self._read = read
         self._period = period
-        self._version = _version()
+        self._version = package_version()
         self._faults = FaultLog(_LOG, 'status of the robot, for the fleet')
 
     async def run(self) -> None:
@@ -49,7 +49,8 @@ def synced_report(status: SyncStatus) -> RobotReport:
     return RobotReport(state, status.last_error, status.journal_seq, status.ledger_seq, status.lag)
 
 
-def _version() -> str:
+def package_version() -> str:
+    """Return the version of this package; '' if it is not installed."""
     try:
         return version('action_lifecycle')
     except PackageNotFoundError:

@@ -14,7 +14,11 @@ from action_lifecycle.fleet import LedgerError, LedgerUnavailable, open_ledger, 
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.robot_status import Claim, report_fields, report_from, RobotReport
-from action_lifecycle.fleet.status_reporter import StatusReporter, synced_report
+from action_lifecycle.fleet.status_reporter import (
+    package_version,
+    StatusReporter,
+    synced_report,
+)
 from action_lifecycle.fleet.sync import SyncStatus
 from action_lifecycle.fleet.work_status import LetterMissing, LISTED
 from action_lifecycle.journal import Entry
@@ -132,7 +136,8 @@ def test_the_reporter_goes_on_after_faults_and_sends_the_state_of_the_sync(backe
     with_ledger(backend, work)
     assert [(one.state, one.error) for one in states] == [
         ('connected', ''), ('refused', 'a gap'), ('disconnected', 'away')]
-    assert all(abs(one.wall_time - time.time()) < 60 and one.version for one in states)
+    assert all(abs(one.wall_time - time.time()) < 60 for one in states)
+    assert {one.version for one in states} == {package_version()}
 
 
 # Work

@@ -101,7 +101,7 @@ class RedisFleetView:
     async def work(self, stream: str, group: str) -> StreamWork:
         with ledger_errors(self._redis, stream):
             dead = int(await self._redis.xlen(dead_letters(stream)))
-            groups = await self._redis.xinfo_groups(stream) \
+            groups = await self._groups(stream) \
                 if await self._redis.exists(stream) else []
             found = next((one for one in groups if one['name'] == group), None)
             last = found['last-delivered-id'] if found is not None else '0-0'
@@ -118,6 +118,13 @@ class RedisFleetView:
             tuple(Request(
                 one['message_id'], entries.get(one['message_id'], {}), one['consumer'],
                 one['time_since_delivered'] / 1000, one['times_delivered']) for one in pending))
+
+    async def _groups(self, stream: str) -> list[dict[str, Any]]:
+        """Return what the server says of the groups of a stream, which must be there."""
+        if not hasattr(self._redis, 'get_node_from_key'):
+            return list(await self._redis.xinfo_groups(stream))
+        return list(await self._redis.execute_command(  # redis-py 4.3 does not find its key
+            'XINFO GROUPS', stream, target_nodes=self._redis.get_node_from_key(stream)))
 
     async def _entries(self, stream: str, ids: list[str]) -> dict[str, Mapping[str, str]]:
         """Return the fields of requests by their ids; those that were removed are left out."""
