@@ -49,16 +49,22 @@ def ledger_errors(client: Any = None, key: str = '') -> Iterator[None]:
         yield
     except server_errors() as error:
         raise unavailable(error, client, key) from error
-    except TypeError as error:
+    except (AttributeError, TypeError) as error:
         if not _is_lost_connection(error):
             raise
         raise unavailable(ConnectionError('the connection was lost'), client, key) from error
 
 
-def _is_lost_connection(error: TypeError) -> bool:
-    """Whether Python before 3.12.3 wrote to a connection that had just been lost (gh-115514)."""
+def _is_lost_connection(error: Exception) -> bool:
+    """
+    Return whether an unrelated error hides that a connection was lost.
+
+    Python before 3.12.3 writes to a connection that has just been lost (gh-115514); redis-py 4.3
+    fails to name a Unix socket in the error of its loss.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and frames[-1].name == 'writelines'
+    return isinstance(error.__context__, OSError) or bool(frames) and frames[-1].name == \
+        'writelines'
 
 
 def connect(url: str, *, timeout: float = TIMEOUT) -> Any:
