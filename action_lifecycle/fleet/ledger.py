@@ -11,7 +11,7 @@ entry point of the group `action_lifecycle.ledgers`. Its name is the URL scheme:
     class SqliteLedger:
         ...  # the methods of `Ledger`
 
-`open_ledger('sqlite:///path', robot)` then returns it. `backends/memory.py` is the smallest
+`open_ledger('sqlite:///path', robot)` then returns it. `backends/memory/` is the smallest
 example. test/unit/fleet/test_contract.py, test_work_contract.py and
 test_fleet_contract.py test the guarantees of this protocol.
 
