@@ -11,7 +11,6 @@ import json
 import os
 from pathlib import Path
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 from _fleet_robot import GROUP, STREAM
 from _process import Process
+from _redis_server import start_redis
 from action_lifecycle.fleet.backends.redis.keys import dead_letters
 import redis
 
@@ -31,15 +31,8 @@ class Server:
     """A redis-server on a Unix socket, and what it holds."""
 
     def __init__(self, folder: str) -> None:
-        self.socket = f'{folder}/redis'
+        self.process, self.socket = start_redis(folder, '--maxclients', '5000')
         self.url = f'unix://{self.socket}'
-        self.process = subprocess.Popen(
-            [os.environ.get('REDIS_SERVER', 'redis-server'), '--port', '0', '--unixsocket',
-             self.socket, '--dir', folder, '--save', '', '--maxclients', '5000'],
-            stdout=subprocess.DEVNULL)
-        while not Path(self.socket).exists():
-            assert self.process.poll() is None, 'redis-server does not start'
-            time.sleep(0.01)
         self.client = redis.Redis.from_url(self.url, decode_responses=True)
         self.clear()
 

@@ -23,6 +23,7 @@ import tempfile
 import time
 from typing import Any
 
+from _redis_server import start_redis
 from action_lifecycle.fleet import RedisLedger
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.sync import BATCH_ROWS, Synchronizer, SyncStatus
@@ -115,14 +116,9 @@ def offline_mb_per_million(folder: Path, url: str, events: int) -> float:
 def ledger_ratios(folder: Path, events: int) -> dict[str, float]:
     """Return the ratios of the ledger."""
     with tempfile.TemporaryDirectory(prefix='al-') as short:  # at most 107 bytes for a socket
-        server = subprocess.Popen(
-            [os.environ.get('REDIS_SERVER', 'redis-server'), '--port', '0', '--unixsocket',
-             f'{short}/redis', '--dir', short, '--save', ''], stdout=subprocess.DEVNULL)
+        server, socket = start_redis(short)
         try:
-            while not Path(short, 'redis').exists():
-                assert server.poll() is None, 'redis-server does not start'
-                time.sleep(0.01)
-            url = f'unix://{short}/redis'
+            url = f'unix://{socket}'
             return {'sync_vs_pipeline': sync_vs_pipeline(folder, url, 20_000, 5),
                     'offline_mb_per_million': offline_mb_per_million(folder, url, events)}
         finally:

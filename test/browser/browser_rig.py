@@ -19,6 +19,7 @@ import signal
 import subprocess
 import time
 from typing import Any
+from urllib.parse import quote
 
 from chromium import DESK, find_chromium, new_context, start_browser
 import pytest
@@ -61,6 +62,18 @@ class Pages:
         self._contexts.append(context)
         self._pages.append(page)
         page.goto(address)
+        return page
+
+    def open_as(
+        self, actor: str, token: str, address: str, *args: Any, **options: Any
+    ) -> Any:
+        """Return a page at an address of the viewer, after `actor` has signed in."""
+        viewer, _, view = address.rpartition('/')
+        page = self.open(f'{viewer}/sign-in?next={quote(f"/{view}")}', *args, **options)
+        page.fill('input[name=token]', token)
+        page.fill('input[name=actor]', actor)
+        page.keyboard.press('Enter')
+        page.wait_for_url(address)
         return page
 
     def _requested(self, url: str, host: str) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import sys
 import time
 from typing import Any
-from urllib.parse import quote
 
 from .browser_rig import Pages, Viewer
 
@@ -70,9 +69,4 @@ class Double:
         address = f'{self.viewer.address}/{view}'
         if not actor:
             return pages.open(address, **options)
-        page = pages.open(f'{self.viewer.address}/sign-in?next={quote(f"/{view}")}', **options)
-        page.fill('input[name=token]', TOKEN)
-        page.fill('input[name=actor]', actor)
-        page.keyboard.press('Enter')
-        page.wait_for_url(address)
-        return page
+        return pages.open_as(actor, TOKEN, address, **options)

@@ -12,7 +12,6 @@ import re
 import sys
 import time
 from typing import Any
-from urllib.parse import quote
 
 from chromium import PHONE
 import pytest
@@ -55,12 +54,7 @@ class Lab:
         address = f'{self.viewer.address}/fleet'
         if not actor:
             return pages.open(address, **options)
-        page = pages.open(f"{self.viewer.address}/sign-in?next={quote('/fleet')}", **options)
-        page.fill('input[name=token]', TOKEN)
-        page.fill('input[name=actor]', actor)
-        page.keyboard.press('Enter')
-        page.wait_for_url(address)
-        return page
+        return pages.open_as(actor, TOKEN, address, **options)
 
     def end(self) -> None:
         if self.viewer is not None:

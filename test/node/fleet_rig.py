@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 import time
 from typing import Any
@@ -15,6 +15,7 @@ from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
 from control_msgs.action import GripperCommand
+import pytest
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -154,3 +155,11 @@ class Fleet(ProcessRig):
         for robot in self.robots:
             robot.server.destroy()
         self.end(process for robot in self.robots for process in robot.processes.values())
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """Give the robots, which end with the test."""
+    fleet = Fleet(tmp_path)
+    yield fleet
+    fleet.close()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from action_lifecycle.journal import Entry, Journal
 from action_lifecycle_msgs.msg import LedgerSync
 import pytest
 
-from .fleet_rig import Fleet, FLOW, IDLE, STREAM
+from .fleet_rig import Fleet, fleet, FLOW, IDLE, STREAM
 from .test_ledger_sync import redis_server, start
 
-__all__ = ['redis_server', 'start']  # fixtures
+__all__ = ['fleet', 'redis_server', 'start']  # fixtures
 
 
 def read(url: str, work: Callable[[FleetView], Awaitable[Any]]) -> Any:
@@ -68,13 +68,6 @@ def test_the_ledger_node_reports_its_sync_and_goes_on_after_the_server_was_away(
     redis_server.start()
     rig.until(lambda: reported(2), 40.0)
     journal.close()
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    fleet = Fleet(tmp_path)
-    yield fleet
-    fleet.close()
 
 
 @pytest.mark.long

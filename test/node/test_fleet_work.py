@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 import json
 from pathlib import Path
 import textwrap
@@ -19,14 +18,9 @@ from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.nodes.ledger.fleet_work import FleetWork
 import pytest
 
-from .fleet_rig import Fleet, FLOW, IDLE
+from .fleet_rig import Fleet, fleet, FLOW, IDLE
 
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    fleet = Fleet(tmp_path)
-    yield fleet
-    fleet.close()
+__all__ = ['fleet']  # a fixture
 
 
 @pytest.mark.long

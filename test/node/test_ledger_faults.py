@@ -11,12 +11,13 @@ from action_lifecycle.journal import Journal
 from action_lifecycle_msgs.msg import LedgerSync
 from diagnostic_msgs.msg import DiagnosticArray
 import pytest
-from unit.fleet.tcp_server import build_clock, TcpServer, with_clock
+from unit.fleet.server_clock import build_clock, with_clock
+from unit.fleet.tcp_server import quick, TcpServer
 from unit.fleet.test_sync import apply
 
 from .test_ledger_sync import flow, journal, Rig, start
 
-__all__ = ['journal', 'start']  # fixtures
+__all__ = ['journal', 'quick', 'start']  # fixtures
 SECRET = 'very-secret'
 
 
@@ -25,12 +26,6 @@ def server():
     started = TcpServer()
     yield started
     started.close()
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Let the sync try again soon."""
-    monkeypatch.setattr('action_lifecycle.fleet.sync.LONGEST_DELAY', 0.2)
 
 
 def until_said(rig: Rig, state: int, level: bytes, said: str) -> str:

@@ -47,10 +47,18 @@ def until(wanted, timeout=20.0):
 
 
 class TcpServer:
-    """One redis-server, a Sentinel or a node of a cluster, with a folder and a port of its own."""
+    """
+    One redis-server, a Sentinel or a node of a cluster, with a folder and a port of its own.
 
-    def __init__(self, folder, *options, config=''):
+    `tls`: lines of a configuration for TLS; then there is a port for it, too. `link_port` is the
+    port by which it is reached by clients and by the other servers.
+    """
+
+    def __init__(self, folder, *options, config='', tls=''):
         self.port = free_port()
+        self.link_port = free_port() if tls else self.port
+        if tls:
+            config += f'\ntls-port {self.link_port}\n{tls}'
         self.folder = folder / str(self.port)
         self.folder.mkdir()
         self.config = self.folder / 'redis.conf'
@@ -91,19 +99,26 @@ class TcpServer:
 
 
 class Group:
-    """Servers in one folder; `config`: lines for the configuration of each."""
+    """Servers in one folder; `config`, `tls`: lines for the configuration of each."""
 
-    def __init__(self, config=''):
+    def __init__(self, config='', tls=''):
         if shutil.which(SERVER) is None:
             pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
         self.folder = Path(tempfile.mkdtemp(prefix='al-redis-'))
         self.config = f"save ''\n{config}"
+        self.tls = tls
+        self.scheme = 'rediss' if tls else 'redis'
         self.servers = []
 
     def add(self, *options, config=''):
         self.servers.append(TcpServer(
-            self.folder, *options, config=f'{self.config}\n{config}'))
+            self.folder, *options, config=f'{self.config}\n{config}', tls=self.tls))
         return self.servers[-1]
+
+    @staticmethod
+    def hosts(servers):
+        """Return the addresses of servers, as in a URL."""
+        return ','.join(f'{LOCALHOST}:{one.link_port}' for one in servers)
 
     def close(self):
         for server in self.servers:
@@ -119,24 +134,23 @@ class SentinelGroup(Group):
     `url` is that of the Sentinels. `down_after`: time (s) after which they call a server down.
     """
 
-    def __init__(self, replicas=1, sentinels=1, down_after=0.5, config=''):
-        super().__init__(f'repl-diskless-sync-delay 0\n{config}')
+    def __init__(self, replicas=1, sentinels=1, down_after=0.5, config='', tls=''):
+        super().__init__(f'repl-diskless-sync-delay 0\n{config}', tls)
         first = self.add()
         self.first = first
         first.until_ready()
-        self.replicas = [self.add(config=f'replicaof {LOCALHOST} {first.port}')
+        self.replicas = [self.add(config=f'replicaof {LOCALHOST} {first.link_port}')
                          for _ in range(replicas)]
         self.until_replicated(first, replicas)
         quorum = sentinels // 2 + 1
         self.config = ''
         self.sentinels = [self.add('--sentinel', config=(
-            f'sentinel monitor {SERVICE} {LOCALHOST} {first.port} {quorum}\n'
+            f'sentinel monitor {SERVICE} {LOCALHOST} {first.link_port} {quorum}\n'
             f'sentinel down-after-milliseconds {SERVICE} {round(down_after * 1000)}\n'
             f'sentinel failover-timeout {SERVICE} 3000\n')) for _ in range(sentinels)]
         for sentinel in self.sentinels:
             until(lambda one=sentinel: self._knows_all(one))
-        hosts = ','.join(f'{LOCALHOST}:{one.port}' for one in self.sentinels)
-        self.url = f'redis+sentinel://{hosts}/{SERVICE}'
+        self.url = f'{self.scheme}+sentinel://{self.hosts(self.sentinels)}/{SERVICE}'
 
     def _knows_all(self, sentinel):
         state = sentinel.client.sentinel_masters()[SERVICE]
@@ -158,7 +172,7 @@ class SentinelGroup(Group):
         """Return the server that the first Sentinel calls the master."""
         port = int(self.sentinels[0].client.execute_command(
             'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SERVICE)[1])
-        return next(one for one in self.servers if one.port == port)
+        return next(one for one in self.servers if one.link_port == port)
 
     def until_promoted(self, old):
         """Wait until another server than `old` is the master, and return it."""
@@ -183,11 +197,11 @@ class ClusterGroup(Group):
     `timeout`: time (s) after which a node is called down.
     """
 
-    def __init__(self, masters=3, replicas=0, timeout=15.0):
+    def __init__(self, masters=3, replicas=0, timeout=15.0, tls=''):
         super().__init__(
             'cluster-enabled yes\nrepl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n'
             f'cluster-node-timeout {round(timeout * 1000)}\n'
-            'cluster-replica-validity-factor 0\n')
+            'cluster-replica-validity-factor 0\n', tls and f'{tls}tls-cluster yes\n')
         self.buses = {}
         self.masters = [self._node() for _ in range(masters)]
         self.replicas = [[self._node() for _ in range(replicas)] for _ in self.masters]
@@ -201,7 +215,7 @@ class ClusterGroup(Group):
                 'CLUSTER', 'ADDSLOTSRANGE', bounds[number], bounds[number + 1] - 1)
         for node in nodes[1:]:
             node.client.execute_command(
-                'CLUSTER', 'MEET', LOCALHOST, nodes[0].port, self.buses[nodes[0]])
+                'CLUSTER', 'MEET', LOCALHOST, nodes[0].link_port, self.buses[nodes[0]])
         until(lambda: all(self._sees(node, len(nodes)) for node in nodes))
         for master, group in zip(self.masters, self.replicas):
             number = master.client.execute_command('CLUSTER', 'MYID')
@@ -211,8 +225,8 @@ class ClusterGroup(Group):
         if replicas:
             for master in self.masters:
                 SentinelGroup.until_replicated(master, replicas)
-        hosts = ','.join(f'{LOCALHOST}:{one.port}' for one in self.masters)
-        self.url = f'redis+cluster://{hosts}' + ('' if replicas else '?replicas=0')
+        self.url = f'{self.scheme}+cluster://{self.hosts(self.masters)}' + (
+            '' if replicas else '?replicas=0')
         self.client = redis.RedisCluster(
             LOCALHOST, self.masters[0].port, decode_responses=True, socket_timeout=10)
 

@@ -149,15 +149,28 @@ def test_messages_are_not_repeated_while_jobs_wait_for_a_worker(
         assert rig.server.client.llen(QUEUE) == 3
 
 
-def test_a_worker_that_has_just_started_a_job_is_not_taken_for_lost(
-    rig: CeleryRig, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
-) -> None:
+@pytest.fixture
+def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let leases last a second, and robots poll often."""
     monkeypatch.setattr(celery_engine, 'POLL_PERIOD', 0.05)
     monkeypatch.setattr(celery_engine, 'LEASE', 1.0)
+
+
+def followed(
+    engine: CeleryEngine, rig: CeleryRig, eventually: Eventually
+) -> tuple[queue.Queue[Outcome], str, celery_engine._Sent]:
+    """Return the replies to a job, its number, and what its robot knows of it."""
+    replies = submit(engine, 'echo', 'x')
+    number = waiting_number(rig, eventually)
+    return replies, number, engine._jobs[number]
+
+
+@pytest.mark.usefixtures('short_lease')
+def test_a_worker_that_has_just_started_a_job_is_not_taken_for_lost(
+    rig: CeleryRig, eventually: Eventually
+) -> None:
     with CeleryEngine(rig.url) as engine:
-        replies = submit(engine, 'echo', 'x')
-        number = waiting_number(rig, eventually)
-        sent = engine._jobs[number]
+        replies, number, sent = followed(engine, rig, eventually)
         eventually(lambda: monotonic() - sent.seen > 1.2)  # longer than a lease
         backend = robot_app(rig.url).backend
         backend.store_result(number, 'token', 'STARTED')
@@ -168,15 +181,12 @@ def test_a_worker_that_has_just_started_a_job_is_not_taken_for_lost(
         assert replies.get(timeout=10) == Outcome('x')
 
 
+@pytest.mark.usefixtures('short_lease')
 def test_a_robot_that_stood_still_does_not_take_workers_for_lost(
     rig: CeleryRig, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
-    monkeypatch.setattr(celery_engine, 'POLL_PERIOD', 0.05)
-    monkeypatch.setattr(celery_engine, 'LEASE', 1.0)
     with CeleryEngine(rig.url) as engine:
-        replies = submit(engine, 'echo', 'x')
-        number = waiting_number(rig, eventually)
-        sent = engine._jobs[number]
+        replies, number, sent = followed(engine, rig, eventually)
         backend = robot_app(rig.url).backend
         backend.client.set(lease_key(number), 'token')
         backend.store_result(number, 'token', 'STARTED')
