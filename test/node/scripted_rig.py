@@ -26,6 +26,7 @@ from .launched import Launch
 from .system import System
 from .waiting import until_answered
 
+HEARTBEAT, PATIENT = 'mode: heartbeat, max_age: 0.5', 'mode: heartbeat, max_age: 5.0'
 ENDS = {'FINISH': 'succeeded', 'FAIL': 'failed'}
 
 
@@ -43,8 +44,16 @@ class CaseRig(System):
         self.respond = self.node.create_client(Respond, 'action_lifecycle/respond')
         self.flows = ActionClient(self.node, ExecuteFlow, 'action_lifecycle/execute_flow')
         self.launch = Launch(self, 'bringup.launch.py', {
-            'facts_file': self.cases.facts_path, 'journal_path': self.journal_path,
+            'facts_file': self._facts(folder), 'journal_path': self.journal_path,
             'use_respawn': 'true', **arguments})
+
+    def _facts(self, folder: Path) -> Path:
+        """Return the facts, with an e-stop that a busy machine may leave silent for longer."""
+        own = self.cases.facts_path.read_text()
+        assert own.count(HEARTBEAT) == 1
+        path = folder / self.cases.facts_path.name
+        path.write_text(own.replace(HEARTBEAT, PATIENT))
+        return path
 
     def _asked(self, message: OperatorRequestArray) -> None:
         self.questions.update({request.id: request for request in message.requests})
