@@ -26,7 +26,8 @@ from action_lifecycle.fleet.backends.redis.keys import robot_meta
 from action_lifecycle.journal import JournalReader
 
 POLL_PERIOD = 0.1
-REST = 120.0  #: time (s) in which all work has to be done after the last fault
+REST = 120.0  #: time (s) in which all work has to be done after the last fault, at least
+CLAIMS = 6  #: the same in lifetimes of a claim
 
 
 class Soak:
@@ -121,7 +122,7 @@ class Soak:
     async def _until_done(self) -> None:
         began = time.monotonic()
         while not (self._server.is_done() and self._is_synced()):
-            if time.monotonic() > began + REST:
+            if time.monotonic() > began + max(REST, CLAIMS * self._min_idle):
                 raise SystemExit(f'the fleet has not come to rest: {self._server.held()[:5]}, '
                                  f'ledger behind: {self._behind()[:5]}')
             await asyncio.sleep(POLL_PERIOD)

@@ -140,10 +140,12 @@ def growth(folder: Path, store: Server) -> dict[str, float]:
             'work_exponent': exponent(SIZES, of_all), **figures}
 
 
-def soak(folder: Path, store: Server, seconds: float, seed: int) -> dict[str, float]:
+def soak(
+    folder: Path, store: Server, seconds: float, min_idle: float, seed: int
+) -> dict[str, float]:
     """Return what happened to a fleet under faults; prints each fault of the fleet itself."""
-    soaked = Soak(store, folder, processes=10, robots=10, min_idle=MIN_IDLE, seed=seed)
-    judged = asyncio.run(soaked.run(seconds, 20.0))
+    soaked = Soak(store, folder, processes=10, robots=10, min_idle=min_idle, seed=seed)
+    judged = asyncio.run(soaked.run(seconds, 20.0 * MIN_IDLE / min_idle))
     for fault in judged.faults:
         print(fault)
     wanted = ('completed', 'dead_letters', 'motion', 'take_over', 'give_up', 'lost',
@@ -177,6 +179,9 @@ def main() -> None:
     options.add_argument('--robots', type=int, default=100, help='default: %(default)s')
     options.add_argument('--soak', type=float, default=60.0, metavar='S',
                          help='time of the soak (default: %(default)s)')
+    options.add_argument('--claim', type=float, default=MIN_IDLE, metavar='S', help='time after '
+                         'which a claim lapses in the soak; each fault is 1.1 to 2.5 times as '
+                         'long (default: %(default)s)')
     options.add_argument('--seed', type=int, default=1, help='of the faults in the soak')
     arguments = options.parse_args()
     robots = arguments.robots
@@ -185,7 +190,8 @@ def main() -> None:
         'lag': lambda folder, store: lag(folder, store, robots),
         'handover': lambda folder, store: handover(folder, store, robots),
         'growth': growth, 'costs': costs,
-        'soak': lambda folder, store: soak(folder, store, arguments.soak, arguments.seed)}
+        'soak': lambda folder, store: soak(
+            folder, store, arguments.soak, arguments.claim, arguments.seed)}
     figures: dict[str, Any] = {}
     for name in arguments.only or parts:
         with tempfile.TemporaryDirectory() as folder, server() as store:
