@@ -82,6 +82,12 @@ class TcpServer:
         self.process.kill()
         self.process.wait(10)
 
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def cut_off_replicas(self):
         """
         Cut the connections to the replicas, and refuse new ones.
@@ -91,6 +97,10 @@ class TcpServer:
         self.client.execute_command('ACL', 'SETUSER', 'default', '-psync', '-sync')
         self.client.execute_command('CLIENT', 'KILL', 'TYPE', 'replica')
         until(lambda: self.client.info('replication')['connected_slaves'] == 0)
+
+    def admit_replicas(self):
+        """Let replicas connect again."""
+        self.client.execute_command('ACL', 'SETUSER', 'default', '+psync', '+sync')
 
     def close(self):
         if self.process.poll() is None:

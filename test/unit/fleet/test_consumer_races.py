@@ -16,6 +16,7 @@ from action_lifecycle.fleet import open_ledger
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation_states import OperationState as State
+import pytest
 
 from .ledgers import route
 
@@ -82,9 +83,9 @@ class Fleet:
         self.ledger = self.ledgers[2]
         self.tasks = []
 
-    def worker(self, number, work):
+    def worker(self, number, work, min_idle=IDLE):
         return OperationConsumer(self.ledgers[number], 'requests', 'robots', work,
-                                 name=f'worker{number}', min_idle=IDLE)
+                                 name=f'worker{number}', min_idle=min_idle)
 
     def start(self, worker):
         self.tasks.append(asyncio.ensure_future(worker.run()))
@@ -168,14 +169,16 @@ def test_answer_to_a_worker_that_stood_still_does_not_end_the_work_of_another(ba
     run(backend, scenario)
 
 
-def test_claim_that_lapsed_while_its_motion_was_recorded_permits_no_motion(backend):
+@pytest.mark.parametrize('step', ['move', 'confirm'])
+def test_claim_that_lapsed_while_its_motion_was_recorded_permits_no_motion(backend, step):
     async def scenario(fleet):
         await submit(fleet.ledger, 'requests', {}, 't')
         slow, fast = Work(), Work(answer='ann')
         worker = fleet.worker(0, slow)
         operations = fleet.ledgers[0].operations
-        operations.move = still = Stopped(
-            operations.move, lambda arguments: State.TOOL_EXECUTING in arguments)
+        still = Stopped(getattr(operations, step),
+                        lambda arguments: State.TOOL_EXECUTING in arguments)
+        setattr(operations, step, still)
         worker._requests.renew = renewals = Stopped(
             worker._requests.renew, lambda arguments: still.reached.is_set())
         fleet.start(worker)
@@ -243,6 +246,25 @@ def test_worker_whose_operation_another_one_of_its_name_has_claimed_is_ended(bac
         assert await operations.move('t', State.RECLAIMED, {'fence': 'other'}, fence=fence)
         assert not await operations.renew('t', fence)
         await until(lambda: work.ended)
+    run(backend, scenario)
+
+
+def test_second_request_of_a_trace_ends_while_the_first_one_is_worked_on(backend):
+    async def scenario(fleet):
+        first, second = Work(held=True), Work()
+        await submit(fleet.ledger, 'requests', {}, 't')
+        fleet.start(fleet.worker(0, first, 60.0))
+        await until(lambda: first.moved)
+        await submit(fleet.ledger, 'requests', {}, 't')
+        fleet.start(fleet.worker(1, second, 60.0))
+        deadline = time.monotonic() + 20
+        while (found := await fleet.ledger.fleet.work('requests', 'robots')).waiting \
+                or found.running != 1:
+            assert time.monotonic() < deadline, found
+            await asyncio.sleep(0.01)
+        first.may_end.set()
+        await fleet.completed()
+        assert (first.moved, second.moved, second.asked) == (1, 0, 0)
     run(backend, scenario)
 
 

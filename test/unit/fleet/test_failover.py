@@ -14,7 +14,13 @@ import asyncio
 import contextlib
 import time
 
-from action_lifecycle.fleet import LedgerUnavailable, open_ledger, RedisTasks, SmartLedger
+from action_lifecycle.fleet import (
+    LedgerUnavailable,
+    open_ledger,
+    RedisLedger,
+    RedisTasks,
+    SmartLedger,
+)
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation import Lost, Operation, OperationRequest
@@ -214,6 +220,46 @@ def test_claim_is_not_given_if_no_replica_acknowledges_it(failing):
     tasks.close()
 
 
+def test_replica_that_stands_still_has_acknowledged_nothing(pair, monkeypatch):
+    monkeypatch.setitem(RedisLedger.__init__.__kwdefaults__, 'timeout', 0.4)
+    replica, = pair.group.replicas
+    tasks = RedisTasks(pair.url)
+    assert SmartLedger(SESSION, tasks).claim('a')
+    tasks.close()
+
+    async def work():
+        writer, reader = (open_ledger(pair.url) for _ in range(2))
+        await writer.operations.receive('t', {})
+        for state in route(State.CLAIMED):
+            assert await writer.operations.move('t', state, {'fence': 'a'})
+        for call in (lambda: reader.operations.confirm('t', State.CLAIMED, 'a'),
+                     lambda: reader.lease(SESSION, 'a')):
+            assert await become_answered(call)
+        replica.pause()
+        assert await writer.operations.move('t', State.PRE_INFERENCE_GATHER, fence='a')
+        for call in (lambda: reader.operations.confirm('t', State.PRE_INFERENCE_GATHER, 'a'),
+                     lambda: reader.lease(SESSION, 'a')):
+            with pytest.raises(LedgerUnavailable, match='1 must acknowledge claims'):
+                await call()
+            replica.resume()
+            assert await become_answered(call)
+            replica.pause()
+        for ledger in writer, reader:
+            await ledger.close()
+    asyncio.run(work())
+
+
+async def become_answered(call, timeout=20.0):
+    """Return what a call returns as soon as the replicas acknowledge it."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return await call()
+        except LedgerUnavailable as error:
+            assert time.monotonic() < deadline, error
+            await asyncio.sleep(0.02)
+
+
 # Requests
 
 
@@ -248,6 +294,27 @@ async def become(wanted, timeout=20.0):
     while not wanted():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)
+
+
+def test_request_is_neither_taken_nor_renewed_without_a_replica(pair, monkeypatch):
+    monkeypatch.setitem(RedisLedger.__init__.__kwdefaults__, 'timeout', 0.4)
+
+    async def work(ledger):
+        requests = ledger.requests('requests', 'robots', 'a', 60.0)
+        await requests.join()
+        both = [await ledger.submit('requests', {'text': text}) for text in 'xy']
+        (held, _), = await become_answered(requests.take)
+        assert await become_answered(lambda: requests.renew(held))
+        master = pair.master_of()
+        master.cut_off_replicas()
+        for call in requests.take, lambda: requests.renew(held):
+            with pytest.raises(LedgerUnavailable, match='0 replicas .* 1 must acknowledge claims'):
+                await call()
+        assert master.client.xpending('requests', 'robots')['pending'] == 1
+        master.admit_replicas()
+        (other, _), = await become_answered(requests.take)
+        assert [held, other] == both and await become_answered(lambda: requests.renew(held))
+    with_ledger(pair, work)
 
 
 @pytest.mark.long
@@ -290,19 +357,22 @@ def test_request_that_a_failover_has_taken_away_is_fenced(pair):
     asyncio.run(work())
 
 
-def test_motion_does_not_start_before_a_replica_knows_of_it(pair):
+def test_motion_does_not_start_before_a_replica_knows_of_it(pair, monkeypatch):
+    # A WAIT of 0.2 s, so that it is not the end of the claim that keeps the motion from starting.
+    monkeypatch.setitem(RedisLedger.__init__.__kwdefaults__, 'timeout', 0.4)
+
     async def work(ledger):
         trace = await submit(ledger, 'requests', {})
         mover = Mover()
         ready = asyncio.Event()
 
         async def gather(request):
-            pair.master_of().cut_off_replicas()
+            await asyncio.to_thread(pair.master_of().cut_off_replicas)
             ready.set()
             return {}
         mover.gather = gather
         consumer = asyncio.ensure_future(OperationConsumer(
-            ledger, 'requests', 'robots', mover, name='a', min_idle=1.5).run())
+            ledger, 'requests', 'robots', mover, name='a', min_idle=2.0).run())
         await ready.wait()
         await asyncio.sleep(2.5)  # longer than the claim
         assert mover.moved == []

@@ -26,7 +26,7 @@ from action_lifecycle.fleet.backends.redis.connection import (
 )
 import pytest
 
-from .redis_groups import Group, LOCALHOST, SentinelGroup, SERVICE, until
+from .redis_groups import ClusterGroup, Group, LOCALHOST, SentinelGroup, SERVICE, until
 from .redis_server import free_port, SERVER
 from .test_sync import journal, write
 
@@ -119,7 +119,7 @@ def test_sentinels_and_servers_have_logins_of_their_own(
 
 
 LOGINS = {'none': {}, 'password': {SENTINEL_USERNAME: WATCHER, SENTINEL_PASSWORD: WRONG},
-          'user': {SENTINEL_USERNAME: WRONG, SENTINEL_PASSWORD: SECRET},
+          'user': {SENTINEL_USERNAME: 'nobody', SENTINEL_PASSWORD: SECRET},
           'login of the server': {SENTINEL_USERNAME: ROBOT, SENTINEL_PASSWORD: SERVER_SECRET}}
 
 
@@ -168,7 +168,7 @@ def test_sentinels_that_do_not_run_are_told_without_a_password(robot_login, monk
     monkeypatch.setenv(SENTINEL_PASSWORD, SECRET)
     hosts = ','.join(f'{LOCALHOST}:{free_port()}' for _ in range(2))
     for said in sentences(f'redis+sentinel://{hosts}/{SERVICE}'):
-        assert f"{hosts} (service '{SERVICE}') " in said
+        assert f"the Sentinel of {hosts} (service '{SERVICE}') refuses the connection" in said
         assert SECRET not in said and SERVER_SECRET not in said, said
 
 
@@ -180,6 +180,19 @@ def test_cluster_whose_nodes_do_not_run_is_named(robot_login):
             or "can't be reached by any of its nodes: start the nodes" in said, said
 
 
+def test_one_node_of_a_cluster_is_told_from_a_server(cluster_group):
+    holder = cluster_group.holder_of('al:{robot}:meta')
+    for node in cluster_group.masters:
+        url = f'redis://{LOCALHOST}:{node.port}'
+        if node is holder:
+            assert cursor(url) == 0
+            continue
+        for said in sentences(url):
+            assert (f'the server at {LOCALHOST}:{node.port} is one node of a cluster: use a URL '
+                    'that begins with redis+cluster://') in said, said
+
+
+@pytest.mark.long
 def test_cluster_whose_nodes_are_killed_is_told_and_comes_back(journal):
     group = Group('cluster-enabled yes\nappendonly yes\nappendfsync always')
     try:
@@ -240,35 +253,88 @@ def tls(tmp_path_factory):
     return folder / 'crt', lines
 
 
-@pytest.fixture(params=['sentinel', 'cluster'])
-def encrypted(request, tls):
-    """Give servers with a replica each that only speak TLS to others."""
-    group = SentinelGroup(tls=tls[1], down_after=30.0) if request.param == 'sentinel' \
-        else ClusterGroup(masters=2, replicas=1, tls=tls[1])
+@pytest.fixture(scope='module')
+def tls_sentinel(tls):
+    """Give a master with a replica, and a Sentinel, that use TLS."""
+    group = SentinelGroup(tls=tls[1], down_after=30.0)
     yield group
     group.close()
 
 
-def test_sentinels_and_clusters_are_used_by_tls_only(encrypted, tls, journal, patient):
-    assert encrypted.url.startswith('rediss+')
-    url = f'{encrypted.url}?ssl_ca_certs={tls[0]}'
+@pytest.fixture(scope='module')
+def tls_cluster(tls):
+    """Give a cluster of two masters with a replica each that use TLS."""
+    group = ClusterGroup(masters=2, replicas=1, tls=tls[1])
+    yield group
+    group.close()
+
+
+def use_by_tls(url, journal):
+    """Bring rows of some robots and claim some tasks, which a replica acknowledges; read both."""
     write(journal, 0, 3)
     rows = list(journal.rows())
-    servers = set()
-    for robot in 'abcd':  # in a cluster these are in the slots of both masters
-        async def bring(ledger):
-            return await ledger.apply(rows)
-        assert asyncio.run(_closing(url, bring, robot)) == rows[-1].seq
-        reader = open_ledger(url, robot).reader()
+
+    async def bring(ledger):
+        assert await ledger.apply(rows) == rows[-1].seq
+        lease, _ = await ledger.lease(ledger.robot, 't')
+        return lease.claimant
+    for name in NAMES:
+        tasks = RedisTasks(url)
+        ledger = SmartLedger(name, tasks, claimant='robot7')
+        assert ledger.claim('t') and ledger.heartbeat('t')
+        tasks.close()
+        assert asyncio.run(_closing(url, bring, name)) == 'robot7'
+        reader = open_ledger(url, name).reader()
         assert list(reader.rows()) == rows
         reader.close()
-        if isinstance(encrypted, ClusterGroup):
-            servers.add(encrypted.holder_of(f'al:{{{robot}}}:meta'))
-    assert len(servers) == (2 if isinstance(encrypted, ClusterGroup) else 0)
-    for session in 'abcd':  # each claim is acknowledged by a replica
-        tasks = RedisTasks(url)
-        assert SmartLedger(session, tasks).claim('t')
-        tasks.close()
-    for said in sentences(encrypted.url):  # without the certificate authority
-        assert 'certificate' in said and '?ssl_ca_certs=FILE' in said, said
-    sentences(url.partition('?')[0].replace('rediss+', 'redis+'))  # without TLS
+
+
+NAMES = 'abcd'  # in a cluster of two masters, robots and sessions of these names are on both
+
+
+def test_sentinels_and_their_servers_are_used_by_tls(tls_sentinel, tls, journal, patient):
+    assert tls_sentinel.url.startswith('rediss+sentinel://')
+    use_by_tls(f'{tls_sentinel.url}?ssl_ca_certs={tls[0]}', journal)
+
+
+def test_certificate_of_a_sentinel_that_is_not_trusted_is_told(tls_sentinel):
+    for said in sentences(tls_sentinel.url):
+        assert 'has a certificate that is not trusted: give the certificate authority' in said
+
+
+@pytest.mark.long
+def test_nodes_of_a_cluster_are_used_by_tls(tls_cluster, tls, journal, patient):
+    assert tls_cluster.url.startswith('rediss+cluster://')
+    for key in 'al:{%s}:meta', 'al:session:{%s}:tasks':
+        assert {tls_cluster.holder_of(key % name) for name in NAMES} == set(tls_cluster.masters)
+    use_by_tls(f'{tls_cluster.url}?ssl_ca_certs={tls[0]}', journal)
+
+
+@pytest.mark.long
+def test_certificate_of_a_cluster_that_is_not_trusted_is_told(tls_cluster):
+    for said in sentences(tls_cluster.url):
+        assert 'has a certificate that is not trusted: give the certificate authority' in said
+
+
+# Parameters
+
+
+@pytest.mark.parametrize('scheme', ['sentinel', 'cluster'])
+def test_server_that_is_neither_sentinel_nor_cluster_is_told(scheme):
+    group = Group()
+    try:
+        server = group.add()
+        server.until_ready()
+        for said in sentences(f'redis+{scheme}://{group.hosts([server])}/'
+                              + SERVICE * (scheme == 'sentinel')):
+            assert ('is not a Sentinel: use the host and port of one' if scheme == 'sentinel'
+                    else 'is not a node of a cluster: use a URL that begins with') in said, said
+    finally:
+        group.close()
+
+
+@pytest.mark.parametrize('group', ['sentinel', 'cluster'])
+def test_timeouts_of_the_url_count(request, group):
+    servers = request.getfixturevalue(f'{group}_group')
+    mark = '&' if '?' in servers.url else '?'
+    assert cursor(f'{servers.url}{mark}socket_timeout=7&socket_connect_timeout=8') == 0

@@ -87,7 +87,7 @@ class LateCluster:
         given.pop('db', None)
         return blocking.RedisCluster(
             startup_nodes=[node(*host) for host in self._found.hosts],
-            **given, **_for_version(self._options))
+            **{**_for_version(self._options), **given})
 
     def close(self) -> None:
         """Close the connections, if there are any."""

@@ -20,12 +20,18 @@ import traceback
 from typing import Any
 
 from .addresses import Address, address, url_options
-from .server_faults import name_server, PASSWORD, PASSWORD_FILE, unavailable, USERNAME
+from .server_faults import (
+    name_server,
+    note_errors,
+    PASSWORD,
+    PASSWORD_FILE,
+    SENTINEL_PASSWORD,
+    SENTINEL_PASSWORD_FILE,
+    SENTINEL_USERNAME,
+    unavailable,
+    USERNAME,
+)
 from ...errors import LedgerError
-
-SENTINEL_USERNAME = 'ACTION_LEDGER_SENTINEL_USERNAME'
-SENTINEL_PASSWORD = 'ACTION_LEDGER_SENTINEL_PASSWORD'
-SENTINEL_PASSWORD_FILE = 'ACTION_LEDGER_SENTINEL_PASSWORD_FILE'
 
 TIMEOUT = 2.0
 """Timeout (s) of connecting and of each response."""
@@ -138,14 +144,16 @@ def _sentinels(client: Any) -> list[Any]:
 
 def _master(sentinel: Any, found: Address, options: dict[str, Any]) -> Any:
     """Return the client of the master that the Sentinels name; `sentinel`: class of redis-py."""
-    given = url_options(found)
-    shared = {name: value for name, value in {**given, **options}.items()
+    given = {**options, **url_options(found)}
+    shared = {name: value for name, value in given.items()
               if name.startswith(('socket_', 'ssl', 'retry'))}
-    return sentinel(
+    manager = sentinel(
         [tuple(host) for host in found.hosts],
         sentinel_kwargs={**shared, **credentials(
-            SENTINEL_USERNAME, SENTINEL_PASSWORD, SENTINEL_PASSWORD_FILE)},
-    ).master_for(found.service, **given, **options)
+            SENTINEL_USERNAME, SENTINEL_PASSWORD, SENTINEL_PASSWORD_FILE)})
+    for one in manager.sentinels:
+        note_errors(one)
+    return manager.master_for(found.service, **given)
 
 
 def _options(found: Address, timeout: float) -> dict[str, Any]:

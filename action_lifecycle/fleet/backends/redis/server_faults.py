@@ -12,8 +12,10 @@ all three. The sentence names the server, never the password; the reply of the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+import contextlib
 import errno
+import inspect
 import os
 import re
 import socket
@@ -27,9 +29,15 @@ from ...errors import LedgerForbidden, LedgerUnavailable
 USERNAME = 'ACTION_LEDGER_REDIS_USERNAME'
 PASSWORD = 'ACTION_LEDGER_REDIS_PASSWORD'
 PASSWORD_FILE = 'ACTION_LEDGER_REDIS_PASSWORD_FILE'
+SENTINEL_USERNAME = 'ACTION_LEDGER_SENTINEL_USERNAME'
+SENTINEL_PASSWORD = 'ACTION_LEDGER_SENTINEL_PASSWORD'
+SENTINEL_PASSWORD_FILE = 'ACTION_LEDGER_SENTINEL_PASSWORD_FILE'
+_OF_SENTINELS = {USERNAME: SENTINEL_USERNAME, PASSWORD: SENTINEL_PASSWORD,
+                 PASSWORD_FILE: SENTINEL_PASSWORD_FILE}
 
 _URLS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _TYPED = re.compile(r'key (.+) is of type \w+, expected \w+')  # of lua/types.lua
+_NO_MASTER = re.compile(r'^No master found for .*?(?= : |$)', re.DOTALL)
 _SCRIPT = re.compile(r',? (?:and )?script: f?_?\w+, on @user_script:\d+\.?')
 
 
@@ -37,6 +45,43 @@ def name_server(client: Any, url: str) -> Any:
     """Note which server a client of redis-py is for, and return the client."""
     _URLS[client] = url
     return client
+
+
+def note_errors(sentinel: Any) -> None:
+    """
+    Let a client of a Sentinel note why it could not ask it.
+
+    redis-py reports only that no master is known, in some versions with the password.
+    """
+    ask = sentinel.sentinel_masters
+
+    @contextlib.contextmanager
+    def noted() -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            sentinel.ledger_error = error
+            raise
+
+    async def awaited(answer: Awaitable[Any]) -> Any:
+        with noted():
+            return await answer
+
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        sentinel.ledger_error = None
+        with noted():
+            answer = ask(*args, **kwargs)
+        return awaited(answer) if inspect.isawaitable(answer) else answer
+    sentinel.sentinel_masters = asked
+
+
+def _error_of_sentinels(error: BaseException, client: Any) -> BaseException | None:
+    """Return why no Sentinel could be asked; None if that is not what `error` is about."""
+    manager = getattr(getattr(client, 'connection_pool', None), 'sentinel_manager', None)
+    found = [getattr(one, 'ledger_error', None) for one in manager.sentinels] if manager else []
+    if any(one is error for one in found):
+        return error
+    return found[0] if found and all(found) and _NO_MASTER.search(str(error)) else None
 
 
 def server_name(url: str) -> str:
@@ -136,6 +181,13 @@ _FAULTS = (
         r'DB index is out of range|invalid DB index|SELECT is not allowed',
         'does not have the database of the URL: correct the number at the end of the URL'),
     _Fault(
+        r"(?i)unknown (sub)?command '?SENTINEL",
+        'is not a Sentinel: use the host and port of one, or a URL that begins with redis:// or '
+        'rediss://'),
+    _Fault(
+        r'Cluster mode is not enabled|cluster support disabled',
+        'is not a node of a cluster: use a URL that begins with redis:// or rediss://'),
+    _Fault(
         r'unknown (sub)?command',
         'does not know a command: use redis-server 7.0 or newer, or Valkey'),
     _Fault(
@@ -212,7 +264,12 @@ def unavailable(error: BaseException, client: Any = None, key: str = '') -> Ledg
     url = _URLS.get(client, '') if client is not None else ''
     where = f'the server at {server_name(url)}' if url else 'the server'
     tls = url.startswith('rediss')
+    of_sentinels = _error_of_sentinels(error, client)
+    if of_sentinels is not None:
+        error, where = of_sentinels, f'the Sentinel of {server_name(url)}'
     reply = _SCRIPT.sub('', str(error)).strip() or type(error).__name__
+    if found_none := _NO_MASTER.search(reply):
+        reply = found_none.group()  # the rest may have a password
     for fault in _FAULTS:
         if re.search(fault.said, reply):
             break
@@ -224,8 +281,12 @@ def unavailable(error: BaseException, client: Any = None, key: str = '') -> Ledg
         fault = found
     if typed := _TYPED.search(reply):
         key = typed.group(1)
-    sentence = fault.sentence.format(
-        user=os.environ.get(USERNAME, '') or 'default', keys=f'key {key}' if key else 'a key',
+    sentence = fault.sentence
+    for name, of_sentinel in _OF_SENTINELS.items() if of_sentinels is not None else ():
+        sentence = re.sub(rf'\b{name}\b', of_sentinel, sentence)
+    sentence = sentence.format(
+        user=os.environ.get(SENTINEL_USERNAME if of_sentinels is not None else USERNAME, '')
+        or 'default', keys=f'key {key}' if key else 'a key',
         tls=', and that the port of rediss:// is one for TLS' if tls else '',
         closes=f'if it requires a certificate, {_GIVE_CERTIFICATE}' if tls
         else 'rediss:// if it expects TLS')
