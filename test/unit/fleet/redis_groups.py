@@ -145,7 +145,9 @@ class SentinelGroup(Group):
     """
 
     def __init__(self, replicas=1, sentinels=1, down_after=0.5, config='', tls=''):
-        super().__init__(f'repl-diskless-sync-delay 0\n{config}', tls)
+        # A replica that was refused may wait for a reply until the time-out.
+        super().__init__('repl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n'
+                         f'repl-timeout 5\n{config}', tls)
         first = self.add()
         self.first = first
         first.until_ready()
