@@ -75,6 +75,15 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Append a line for each failure to the file that TESTS_FAILED names, for tools/test."""
+    if file := os.environ.get('TESTS_FAILED'):
+        stats = terminalreporter.stats
+        with open(file, 'a', encoding='utf-8') as lines:
+            for report in stats.get('failed', []) + stats.get('error', []):
+                lines.write(f'{report.nodeid} ({report.when})\n')
+
+
 def pytest_collection_finish() -> None:
     """Keep what was imported and collected out of each garbage collection of the tests."""
     gc.collect()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import fcntl
 import gc
 import os
@@ -18,15 +19,21 @@ DOMAINS = Path('/tmp/action_lifecycle_domains')  # of all runs, whatever their T
 KEPT = 30  # more than the tests of a module take while its fixtures use their domain
 TRIES = 10  # a second apart
 
-UDP = {
-    'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET',
-    'FASTRTPS_DEFAULT_PROFILES_FILE': str(
-        Path(__file__).parents[1] / 'config' / 'dds' / 'fastdds_udp.xml')}
-"""Environment of processes that Fast DDS connects by UDP on this machine; see docs/crash.md."""
+_UDP = str(Path(__file__).parents[1] / 'config' / 'dds' / 'fastdds_udp.xml')
+PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')  # to Jazzy, later
 
-# A process sees it that names no other file; Fast DDS reads it as the first participant is made.
-os.environ.setdefault(
-    'FASTRTPS_DEFAULT_PROFILES_FILE', str(Path(__file__).with_name('fastdds.xml')))
+# Tests kill processes, and what a killed one leaves in shared memory may block others for good
+# (docs/crash.md). A process sees it that names no file of its own; Fast DDS reads the file as the
+# first participant is made.
+if not any(name in os.environ for name in PROFILES):
+    os.environ.update(dict.fromkeys(PROFILES, _UDP), ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET')
+
+
+def as_it_comes(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of processes that Fast DDS connects as it does by default."""
+    return {name: value for name, value in environment.items() if name not in PROFILES} | {
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+
 
 _HELD: list[IO[str]] = []  # files locked by this process until it ends
 _OF_TESTS: list[IO[str]] = []  # those that tests have locked, the oldest first

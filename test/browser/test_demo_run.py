@@ -51,7 +51,6 @@ class Demo(Viewer):
     def __init__(self, folder: Path) -> None:
         self.journal = folder / 'journal'
         self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain_id()),
-                            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
                             'ROS_LOG_DIR': str(folder)}
         super().__init__(
             [sys.executable, ROOT / 'tools/launch', 'action_lifecycle', 'demo.launch.py', 'flow:=',

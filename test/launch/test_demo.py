@@ -29,8 +29,7 @@ import pytest
 import rclpy
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_launch_'))
-os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER),
-                  ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
+os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER))
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FLOW = SHARE / 'config' / 'flows' / 'pick_and_place.yaml'
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle')

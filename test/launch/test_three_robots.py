@@ -26,8 +26,7 @@ import pytest
 import rclpy
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_robots_'))
-os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER),
-                  ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
+os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER))
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FACTS = "PathJoinSubstitution([share, 'config', 'facts', 'cell.yaml'])"  # in the demo
 ROBOTS = {'robot_1': 0.1, 'robot_2': 0.2, 'robot_3': 0.3}  # where each moves to, in m

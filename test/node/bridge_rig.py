@@ -117,7 +117,6 @@ class Rig:
     def __init__(self, folder: Path, facts: str = FACTS, *, own_bridge: bool = True,
                  **parameters: Any) -> None:
         os.environ.setdefault('ROS_LOG_DIR', str(folder))
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.folder = folder
         path = folder / 'facts.yaml'
         path.write_text(facts)

@@ -20,7 +20,6 @@ from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStatusArray, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, ControlFlow
-from isolation import UDP
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool
@@ -48,7 +47,6 @@ class CallsRig(System):
         self.executor.remove_node(self.node)
         self.executor = make_executor(context=self.context)  # serves others while a double waits
         self.executor.add_node(self.node)
-        self.environment.update(UDP)
         self.facts.write_text(FACTS_FILE, encoding='utf-8')
         self.vacuum = Vacuum(self.node)
         self.conveyor = Conveyor(self.node)

@@ -15,6 +15,7 @@ from typing import Any
 from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+from isolation import as_it_comes
 
 from .bridge_rig import FACTS, GRIPPER, Rig
 from .forked import Forked
@@ -39,7 +40,8 @@ class Driver:
             script = Path(__file__).with_name('driver_process.py')
             self.process = Forked(
                 [sys.executable, str(script), json.dumps(how)],
-                {**rig.environment, 'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILE)}, log)
+                {**as_it_comes(rig.environment), 'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILE)},
+                log)
 
     def wait(self) -> Driver:
         """Wait until it has spoken."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
 import time
 from typing import Any
 
@@ -81,7 +80,6 @@ class Spun:
     """Nodes of a context of their own, spun by the test."""
 
     def __init__(self) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)

@@ -23,7 +23,6 @@ from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, ControlFlow, EditFlow, Respond, SendEvent
-from isolation import UDP
 from rclpy.action import ActionClient
 
 from .forked import Forked
@@ -54,7 +53,6 @@ class OrdersRig(System):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / 'facts.yaml').write_text(FACTS)
-        self.environment.update(UDP)
         self.robot = RobotDouble(folder, self.environment)
         self.sound = True  #: no case has failed on it
         self.safety: SafetyState | None = None

@@ -39,7 +39,6 @@ class ProcessRig:
         self.facts = folder / 'facts.yaml'
         self.facts.write_text(FACTS)
         domain = domain_id()
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}
         self.context = Context()

@@ -21,7 +21,6 @@ from action_lifecycle.fleet import RedisReader
 from action_lifecycle.journal import JournalError, JournalReader, verify_journal
 from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, SafetyState
-from isolation import UDP
 from unit.fleet.redis_server import SERVER
 
 from .forked import Forked
@@ -50,7 +49,6 @@ class Soak(ProcessRig):
         super().__init__(folder, redis=shutil.which(SERVER) is not None)
         self.path = folder / 'journal'
         self.facts.write_text(FACTS, encoding='utf-8')
-        self.environment.update(UDP)
         self.robot = RobotDouble(folder, self.environment)
         self.people = People(self.node, self.robot)
         self.processes: dict[str, Forked] = {}

@@ -54,11 +54,10 @@ class System:
         self.domain = domain_id()
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONFAULTHANDLER': '1'}
+            'PYTHONFAULTHANDLER': '1'}
         self.processes: dict[str, Forked] = {}
         self.facts = folder / 'cell.yaml'
         self.facts.write_text(_patient(FACTS.read_text(encoding='utf-8')), encoding='utf-8')
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=self.domain)
         self.node = rclpy.create_node('test_system', context=self.context)

@@ -11,7 +11,6 @@ import signal
 
 from action_lifecycle_msgs.msg import SafetyState, Session
 from action_msgs.msg import GoalStatus
-from isolation import UDP
 import pytest
 
 from .agent_rig import AgentRig, LATCHED
@@ -53,7 +52,7 @@ class MovingRig(AgentRig):
     """The agent, the nodes that move for it, and a robot that outlives them."""
 
     def __init__(self, folder: Path, redis: bool = False) -> None:
-        super().__init__(folder, redis, **UDP)
+        super().__init__(folder, redis)
         self.others: dict[str, Forked] = {}
         self.safety = 0
         self.facts.write_text(FACTS)

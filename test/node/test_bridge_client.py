@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
 import time
 from typing import Any
 import uuid
@@ -30,7 +29,6 @@ class Rig:
     """A client of a bridge that is not there, unless `serve` is called."""
 
     def __init__(self) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)

@@ -40,7 +40,6 @@ class Graph:
     """What is heard of the cell for some time."""
 
     def __init__(self, domain: int) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('looker', context=self.context)

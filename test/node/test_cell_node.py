@@ -53,7 +53,6 @@ def isolated(tmp_path_factory):
     """Give this module a domain of its own and return the environment of it."""
     changed = {
         'ROS_DOMAIN_ID': str(domain_id()),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
         'ROS_LOG_DIR': str(tmp_path_factory.mktemp('log')),
     }
     with pytest.MonkeyPatch.context() as patch:

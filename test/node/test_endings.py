@@ -74,8 +74,7 @@ class Watch:
 def begin(folder: Path, domain: int) -> dict[str, subprocess.Popen[bytes]]:
     """Start each executable; `composed` in a namespace of its own."""
     folder.mkdir()
-    environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder),
-                   'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}
     processes = {}
     for name in EXECUTABLES:
         given = ['-p', f'picture_path:={folder}/cell.png']

@@ -101,7 +101,6 @@ class Rig:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     monkeypatch.setattr(flow_call, 'PAUSE', 0.05)
     monkeypatch.setattr(flow_calls, 'STOP_LIMIT', 0.1)
     rig = Rig()

@@ -17,7 +17,6 @@ from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode, FlowChange, FlowStatusArray
 from action_lifecycle_msgs.srv import EditFlow, GetHistory
-from isolation import UDP
 import pytest
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
@@ -45,7 +44,6 @@ class Rig(System):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / 'facts.yaml').write_text(FACTS)
-        self.environment.update(UDP)  # after a killed process, shared memory may lose messages
         self.gap = 0.03
         self.changes: list[FlowChange] = []
         self.flows: list[Any] = []

@@ -50,8 +50,7 @@ def _environment() -> dict[str, str]:
             entry for entry in value.split(os.pathsep)
             if entry not in ours and not entry.startswith(f'{ROOT}/install/action_lifecycle/'))
         if name.endswith('PATH') else value for name, value in os.environ.items()}
-    return {**result, 'ROS_DOMAIN_ID': str(domain_id()),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    return {**result, 'ROS_DOMAIN_ID': str(domain_id())}
 
 
 def _in(workspace: Path, command: str) -> subprocess.Popen[str]:

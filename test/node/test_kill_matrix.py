@@ -4,7 +4,6 @@
 """
 Nodes killed in every phase of an action on the cell; the cell counts the motions.
 
-They use UDP: after a killed process, Fast DDS may lose messages in shared memory (docs/crash.md).
 The nodes are three processes, of which one or two are killed, or one process. KILL_VICTIMS: who is
 killed, `node`, `bridge`, `both` or `composed`, separated by commas.
 """
@@ -21,7 +20,6 @@ from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from isolation import UDP
 import pytest
 from rclpy.action import ActionClient
 from rclpy.qos import (
@@ -73,7 +71,6 @@ class Robot(System):
 
     def start_up(self) -> None:
         """Start all; the bridge has facts of its own, without an e-stop that would stop too."""
-        self.environment.update(UDP)
         self.facts.write_text(FACTS)
         self.start_all()
         self.x = 0.0

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+from isolation import as_it_comes
 import pytest
 
 from .system import System
@@ -69,7 +70,8 @@ class Robot(System):
     def begin(self, middleware: str) -> subprocess.Popen[str]:
         """Start everything and the flow; returns the command that runs it, once it moves."""
         variable, file, _, _ = MIDDLEWARE[middleware]
-        self.environment['RMW_IMPLEMENTATION'] = middleware
+        self.environment = {
+            **as_it_comes(self.environment), 'RMW_IMPLEMENTATION': middleware}
         if not DEFAULT:
             self.environment[variable] = str(file)
         (self.folder / 'facts.yaml').write_text(FACTS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 import json
-import os
 from pathlib import Path
 import re
 import sys
@@ -73,7 +72,6 @@ class Rig:
     """The node, somebody who asks it, and the endpoint of its model."""
 
     def __init__(self, endpoint: Endpoint, **parameters: Any) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.endpoint = endpoint
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-import os
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,6 @@ class Asker:
     """The real node, and a client of it."""
 
     def __init__(self, folder: Path) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)

@@ -92,7 +92,6 @@ class Base:
 def domain(monkeypatch: pytest.MonkeyPatch) -> int:
     domain = domain_id()
     monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     return domain
 
 

@@ -46,7 +46,6 @@ SECRET = re.compile('passw|secret|token|api_key|credential')
 
 @pytest.fixture(scope='module')
 def context() -> Iterator[Context]:
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     context = Context()
     rclpy.init(context=context, domain_id=domain_id())
     yield context

@@ -31,7 +31,6 @@ states:
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     context = Context()
     rclpy.init(context=context, domain_id=domain_id())
     node = rclpy.create_node('test_chooser', context=context)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
 import time
 from typing import Any
 
@@ -36,7 +35,6 @@ class Counting(TimerQueue):
 class Rig:
 
     def __init__(self, executor: str) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor: Any = make_executor(executor, self.context)

@@ -46,7 +46,6 @@ class Fleet:
     """The nodes in this process, somebody who asks them, and load."""
 
     def __init__(self, folder: Path, executor: str = 'auto') -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         (folder / 'facts.yaml').write_text(FACTS)
         given = {'journal_path': str(folder / 'journal'), 'facts_file': str(folder / 'facts.yaml')}
         self.context = Context()

@@ -36,7 +36,7 @@ class Reader:
             (folder / name).symlink_to(ROOT / name)
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(domain_id()), 'ROS_LOG_DIR': str(folder),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'COLUMNS': '140',
+            'COLUMNS': '140',
             'PATH': f'{BINARIES}:{os.environ["PATH"]}', 'PWD': str(folder)}
         self.terminals: list[tuple[str, subprocess.Popen[bytes]]] = []
 

@@ -12,7 +12,6 @@ from typing import Any
 from action_lifecycle.journal import Row
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStatus, ActionStatusArray
-from isolation import UDP
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionClient
@@ -36,14 +35,13 @@ class WorkRig(ProcessRig):
     """
     Publishes the fact `level`; flows are judged by the journal.
 
-    `packages`: folders that are on the path of the nodes. They use UDP, see docs/crash.md.
+    `packages`: folders that are on the path of the nodes.
     """
 
     def __init__(
         self, folder: Path, *packages: Path, facts: str = FACTS, **parameters: Any
     ) -> None:
         super().__init__(folder, redis=False)
-        self.environment.update(UDP)
         self.environment['PYTHONPATH'] = ':'.join(
             [str(TASKS), *map(str, packages), self.environment.get('PYTHONPATH', '')])
         self.facts.write_text(facts)

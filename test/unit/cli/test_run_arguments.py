@@ -46,7 +46,6 @@ def test_a_command_alone_on_its_domain_does_not_find_itself(
     srvs = pytest.importorskip('std_srvs.srv')
     domain = domain_id()
     monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     assert main(['list', '--wait', '1.5']) == 3
     said = capsys.readouterr().err
     assert "service '/ledger/list_actions' is not there after 1.5 s" in said, said

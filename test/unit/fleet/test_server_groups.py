@@ -25,6 +25,7 @@ from action_lifecycle.fleet.backends.redis.connection import (
     USERNAME,
 )
 import pytest
+import redis
 
 from .redis_groups import ClusterGroup, Group, LOCALHOST, SentinelGroup, SERVICE, until
 from .redis_server import free_port, SERVER
@@ -312,8 +313,11 @@ def test_nodes_of_a_cluster_are_used_by_tls(tls_cluster, tls, journal, patient):
 
 @pytest.mark.long
 def test_certificate_of_a_cluster_that_is_not_trusted_is_told(tls_cluster):
+    expected = 'has a certificate that is not trusted: give the certificate authority'
+    if redis.VERSION < (4, 4):  # does not say why it reaches no node
+        expected = 'with rediss://, check the certificates'
     for said in sentences(tls_cluster.url):
-        assert 'has a certificate that is not trusted: give the certificate authority' in said
+        assert expected in said
 
 
 # Parameters
