@@ -19,6 +19,7 @@ from .addresses import Address, url_options
 
 _FIRST_WITH_RETRY = (6,)  # version of redis-py since which `retry` counts for a cluster
 _FIRST_CANCELABLE = (4, 5, 5)
+_FIRST_WITH_TLS = (4, 4)
 
 
 def cluster(found: Address, options: dict[str, Any]) -> Any:
@@ -34,10 +35,25 @@ def cluster(found: Address, options: dict[str, Any]) -> Any:
     kind = ShieldedCluster if _version() < _FIRST_CANCELABLE else RedisCluster
     first, *others = found.hosts
     client = kind.from_url(found.url_of(first), **_for_version(options))
+    if found.url.startswith('rediss') and _version() < _FIRST_WITH_TLS:
+        _use_tls(client, found)
     for host in others:  # redis-py 4 would not give its options to the nodes of `startup_nodes`
         node = ClusterNode(*host, **client.connection_kwargs)
         client.nodes_manager.startup_nodes[node.name] = node
     return client
+
+
+def _use_tls(client: Any, found: Address) -> None:
+    """Make a client connect by TLS: redis-py 4.3 forgets all of the URL that is about it."""
+    from redis.asyncio.connection import SSLConnection
+    of_tls = {name: value for name, value in url_options(found).items()
+              if name.startswith('ssl_')}
+    manager = client.nodes_manager
+    for options in (client.connection_kwargs, manager.connection_kwargs):
+        options.update(of_tls, connection_class=SSLConnection)
+    for node in manager.startup_nodes.values():
+        node.connection_kwargs.update(of_tls)
+        node.connection_class = SSLConnection
 
 
 class LateCluster:

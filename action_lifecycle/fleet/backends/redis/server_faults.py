@@ -241,7 +241,7 @@ _FAULTS = (
     _Fault(
         r'Cluster cannot be connected|reachable node',
         "can't be reached by any of its nodes: start the nodes, or correct the hosts and ports "
-        'of the URL'),
+        'of the URL{tls}'),
     _Fault(
         r'(?i)timed? ?out|timeout',
         'does not respond in time: check its load and the network{tls}',
@@ -287,7 +287,8 @@ def unavailable(error: BaseException, client: Any = None, key: str = '') -> Ledg
     sentence = sentence.format(
         user=os.environ.get(SENTINEL_USERNAME if of_sentinels is not None else USERNAME, '')
         or 'default', keys=f'key {key}' if key else 'a key',
-        tls=', and that the port of rediss:// is one for TLS' if tls else '',
+        tls='; with rediss://, check the certificates and that the port is one for TLS'
+        if tls else '',
         closes=f'if it requires a certificate, {_GIVE_CERTIFICATE}' if tls
         else 'rediss:// if it expects TLS')
     kind = LedgerForbidden if fault.forbidden else LedgerUnavailable
