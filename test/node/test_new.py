@@ -216,12 +216,13 @@ def test_an_unknown_server_gets_a_flow_with_one_line_to_fill_in(
 
 
 names = st.text(st.sampled_from('abc_/-. 019äin'), min_size=1, max_size=12)
+joint_names = names | st.text(st.sampled_from('a ,]["\'=|.é\n'), max_size=6)
 values = st.floats() | st.just(math.nan)
 
 
 @given(st.lists(st.tuples(names, st.sampled_from([*FIELDS, 'sensor_msgs/msg/JointState']),
                           st.booleans()), max_size=6),
-       st.lists(st.tuples(names, values), max_size=4),
+       st.lists(st.tuples(joint_names, values), max_size=4),
        st.dictionaries(names, names, max_size=5))
 def test_whatever_is_seen_the_facts_file_is_valid(
     topics: Any, joints: Any, frames: dict[str, str]
@@ -243,3 +244,13 @@ def test_whatever_is_seen_the_facts_file_is_valid(
         seen.frames = frames
     draft = draft_facts(seen, 3.0)
     assert set(parse_facts(draft.text)) == set(draft.valid())
+
+
+@pytest.mark.parametrize('joint', ['arm lift', 'a,b]', 'the "left" one', "robot's"])
+def test_a_joint_with_any_name_becomes_a_fact(joint: str) -> None:
+    seen = SeenGraph('/')
+    message = JointState(name=['other', joint], position=[0.1, 0.7])
+    seen.topics['/joints'] = SeenTopic(
+        '/joints', 'sensor_msgs/msg/JointState', False, 1, [(3.0, message)])
+    found = {fact.joint: fact for fact in draft_facts(seen, 3.0).joints()}
+    assert found[joint].value == 0.7

@@ -126,9 +126,9 @@ def _of_topic(seen: SeenGraph, topic: SeenTopic) -> Iterator[FactDraft]:
     message = topic.messages[-1][1] if topic.messages else None
     names = list(message.name) if message is not None else []
     for joint in names[:MAX_JOINTS]:
-        if re.fullmatch(r'[\w/.-]+', joint):
+        if joint.isprintable() and joint and not {'"', "'"} <= set(joint):
             yield FactDraft(_cleaned(joint), {
-                **common, 'field': f'position[name={joint}]', **age}, topic.name, joint)
+                **common, 'field': f'position[name={_quoted(joint)}]', **age}, topic.name, joint)
     if message is not None and len(message.velocity):
         yield FactDraft('joint_speed', {**common, 'field': 'velocity', 'reduce': 'norm', **age},
                         topic.name)
@@ -180,6 +180,13 @@ def _estop(seen: SeenGraph) -> tuple[dict[str, Any] | None, bool, list[str]]:
 
 def _is_estop(seen: SeenGraph, topic: SeenTopic, estop: dict[str, Any] | None) -> bool:
     return estop is not None and estop['topic'] == seen.name_in_files(topic.name)
+
+
+def _quoted(joint: str) -> str:
+    """Return the name of a joint as a field path takes it."""
+    if re.fullmatch(r'[\w/.-]+', joint):
+        return joint
+    return f"'{joint}'" if '"' in joint else f'"{joint}"'
 
 
 def _max_age(topic: SeenTopic) -> float:
