@@ -116,6 +116,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.long
+@pytest.mark.xdist_group('runs')  # they are made once
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize('traces', [True, False])
 def test_a_thousand_confirmations_with_evidence_are_those_of_the_rows(
