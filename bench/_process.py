@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-import random
 import subprocess
 import sys
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / 'test'))
+from isolation import domain_id  # noqa: E402
 
 
 class Process:
@@ -41,6 +43,6 @@ class Process:
 
 
 def ros_environment(folder: str) -> dict[str, str]:
-    """Return the environment variables of a random local ROS domain, with logs in `folder`."""
-    return {'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,
+    """Return the environment variables of a free local ROS domain, with logs in `folder`."""
+    return {'ROS_DOMAIN_ID': str(domain_id()), 'ROS_LOG_DIR': folder,
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}

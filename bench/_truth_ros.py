@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-import random
 import tempfile
 import time
 from typing import Any
 
+from _process import domain_id
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
@@ -40,7 +40,7 @@ def run_over_dds(seed: int, number: int) -> Episode:
     episode = Episode(number, drawn_of(config, knocks))
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     context = Context()
-    rclpy.init(context=context, domain_id=random.randint(1, 200))
+    rclpy.init(context=context, domain_id=domain_id())
     with tempfile.TemporaryDirectory() as folder:
         drawn = {name: getattr(config, name) for name in DRAWN}
         for quantity in ('friction', 'mass'):

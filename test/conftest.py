@@ -14,6 +14,7 @@ import signal
 import sys
 
 from hypothesis import HealthCheck, settings
+from isolation import use_udp
 import pytest
 
 # Processes begin with SIGINT ignored where the tests do, as behind `nohup … &`; nodes of tests end
@@ -26,6 +27,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 os.environ.pop('PYTEST_ADDOPTS', None)
 sys.dont_write_bytecode = False
+
+use_udp()
 
 # How long an example takes says nothing, on a machine that does other things, too.
 settings.register_profile(

@@ -80,10 +80,19 @@ class Viewer:
     def close(self) -> None:
         self.node.finish()
         self._rig.executor.remove_node(self.node)
+        asyncio.run_coroutine_threadsafe(_tasks_end(), self.loop).result(5.0)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(5.0)
         self.loop.close()
         self.node.destroy_node()
+
+
+async def _tasks_end() -> None:
+    """End the tasks of the links, as asyncio.run does."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Fleet(ProcessRig):
