@@ -46,14 +46,11 @@ class Subscriber:
     def __init__(self, fleet: Fleet, qos: QoSProfile, topic: str = TOPIC) -> None:
         self.seen: dict[tuple[str, int], Marker] = {}
         self.messages = 0
-        self.sent = 0.0  #: when the last message was published (s), and the first with each line
-        self.first_sent: dict[str, float] = {}
         self._node = fleet.node
         self._subscription = fleet.node.create_subscription(MarkerArray, topic, self._take, qos)
 
-    def _take(self, message: MarkerArray, info: dict[str, int]) -> None:
+    def _take(self, message: MarkerArray) -> None:
         self.messages += 1
-        self.sent = info['source_timestamp'] / 1e9
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 self.seen.clear()
@@ -61,8 +58,6 @@ class Subscriber:
                 self.seen.pop((marker.ns, marker.id), None)
             else:
                 self.seen[marker.ns, marker.id] = marker
-        for line in self.texts():
-            self.first_sent.setdefault(line, self.sent)
 
     def texts(self) -> dict[str, Marker]:
         """Return the texts by their first lines."""
@@ -146,7 +141,8 @@ def test_the_markers_follow_an_action_to_its_end(robot: Robot, rviz: Subscriber)
     assert failed.text == 'drive: failed\nconfirm false: level = 1 m', 'not the term that is true'
     assert failed.header.frame_id == 'base_link' and failed.id == 0
     robot.until(lambda: not rviz.seen, 10.0, 'the markers are deleted')
-    assert rviz.sent > rviz.first_sent['drive: failed'] + LINGER / 2
+    ended = robot.until_row('one', flow_id='first', event='fail').boot_time
+    assert time.clock_gettime(time.CLOCK_BOOTTIME) > ended + LINGER
     count, end = rviz.messages, time.monotonic() + 3 * REFRESH
     robot.until(lambda: time.monotonic() > end, 10.0, 'three periods')
     assert rviz.messages == count, 'nothing is published while there is nothing to show'
