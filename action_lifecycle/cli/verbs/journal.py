@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 
 from ..exits import BAD_INPUT, DONE
@@ -44,6 +45,7 @@ def export(options: argparse.Namespace) -> None:
                     open(options.output, 'x', encoding='utf-8', newline=''))
             except OSError as error:
                 raise LifecycleError(f'--output: {error}') from error
+            stack.push(lambda kind, *_: kind and os.remove(options.output))  # nothing by halves
         if options.traces:
             count = export_traces(trace_path(options.file), options.format, stream)
         else:

@@ -74,3 +74,12 @@ def test_rows_are_written_as_json_lines_and_as_csv(path: Path, tmp_path: Path, c
     assert table[0]['cause'] == 'a "quoted", cause' and table[1]['event'] == 'beside'
     assert main(arguments) == 2  # it does not overwrite
     assert 'rows.csv' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('of', ['rows', 'traces'])
+def test_an_export_that_fails_leaves_no_file(tmp_path: Path, capsys: Capture, of: str) -> None:
+    output = tmp_path / 'rows.csv'
+    arguments = ['--traces'] if of == 'traces' else []
+    assert main(['journal', 'export', str(tmp_path / 'missing'), *arguments,
+                 '--output', str(output)]) == 2
+    assert 'missing' in capsys.readouterr().err and not output.exists()
