@@ -22,8 +22,9 @@ import threading
 from .clock import Clock, elapsed, SystemClock
 from .compaction import PLANNED, Removal, remove, SNAPSHOT
 from .durability import event_kind, EVENT_KINDS, MOTION_START, power_kinds
-from .reader import journal_errors, JournalReader, require_content
+from .reader import journal_errors, JournalReader
 from .row import damaged, Entry, JournalError, make_row, Row
+from .sqlite.access import require_content, require_file
 from .sqlite.barrier import BarrierThread
 from .sqlite.files import JournalFiles
 from .sqlite.schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
@@ -66,6 +67,7 @@ class Journal(JournalReader):
         self._since_checkpoint = 0
         path = os.path.realpath(path)
         with contextlib.ExitStack() as undo, journal_errors(path):
+            require_file(path, is_new=True)
             with journal_errors(path + '.lock'):
                 undo.callback(os.close, take_lock(path, JournalError))
             require_content(path)

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from .compaction import LAST_SNAPSHOT, REMOVABLE, Removal, SNAPSHOT
 from .row import ALTERED, damaged, JournalError, Row
+from .sqlite.access import REFUSALS, refused, require_content, require_file
 from .sqlite.files import identity
 from .sqlite.schema import (
     COLUMNS,
@@ -37,7 +38,7 @@ PAGE = 500
 BUSY_S = 5.0
 
 # in the messages of SQLite about a damaged file
-_OF_DAMAGE = ('malformed', 'not a database', 'no such table', 'no such column', 'no such index',
+_OF_DAMAGE = ('malformed', 'no such table', 'no such column', 'no such index',
               'Could not decode', 'unsupported file format', 'disk I/O error')
 
 
@@ -48,20 +49,14 @@ def journal_errors(path: str) -> Iterator[None]:
         yield
     except (*SQLITE_ERRORS, OSError) as error:
         text = said(error)
+        if 'not a database' in text:
+            raise JournalError(f"{path}: not a journal, or damaged: {text}; 'A damaged journal' "
+                               'in docs/journal.md says what to do') from error
         if any(words in text for words in _OF_DAMAGE):
             raise damaged(path, text) from error
+        if text in REFUSALS:
+            raise refused(path, text) from error
         raise JournalError(f'{path}: {text}') from error
-
-
-def require_content(path: str) -> None:
-    """Raise JournalError for an empty file with a nonempty WAL, which SQLite would delete."""
-    def size(name: str) -> int:
-        try:
-            return os.stat(name).st_size
-        except FileNotFoundError:
-            return 0
-    if os.path.exists(path) and size(path) == 0 < size(path + '-wal'):
-        raise damaged(path, 'the file is empty, but its WAL is not')
 
 
 class CheckedRow(NamedTuple):
@@ -75,14 +70,16 @@ class JournalReader:
     """
     Reads the journal at `path`, also while its writer runs or after it crashed.
 
-    Raises JournalError if the file is missing, damaged, not a journal, or of an unsupported schema
-    version. It may be used from several threads.
+    Raises NoJournal if there is no file or this user may not read it; JournalError if it is
+    damaged, not a journal, or of an unsupported schema version. It may be used from several
+    threads.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.realpath(path)
         self._lock = threading.Lock()
         with journal_errors(self.path):
+            require_file(self.path)
             require_content(self.path)
             self._connection = sqlite3.connect(
                 f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,

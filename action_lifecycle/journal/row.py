@@ -47,6 +47,10 @@ class JournalError(LifecycleError):
     """The journal can't be opened, read or written; the message names the file and why."""
 
 
+class NoJournal(JournalError):
+    """There is no journal at the path, or this user may not read it."""
+
+
 def damaged(path: str, what: str) -> JournalError:
     """Return the error for damage of the journal at `path`, with what to do."""
     return JournalError(

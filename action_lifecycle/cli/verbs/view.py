@@ -14,6 +14,7 @@ from ..exits import NotThere
 from ...documents.errors import LifecycleError
 from ...journal.location import default_journal
 from ...journal.reader import JournalReader
+from ...journal.row import NoJournal
 from ...viewer.access import Access
 from ...viewer.app import build
 from ...viewer.fleet_watch import Fleet
@@ -27,10 +28,10 @@ from ...viewer.server import Server
 def view(options: argparse.Namespace) -> None:
     """Serve the pages of a journal until Ctrl-C."""
     path = Path(options.journal).expanduser() if options.journal else default_journal()
-    if not path.exists():
-        raise NotThere(f'{path}: there is no such journal')
-    with JournalReader(path):  # an error now, not on the page
-        pass
+    try:
+        JournalReader(path).close()  # an error now, not on the page
+    except NoJournal as error:
+        raise NotThere(str(error)) from error
     if options.html:
         print(f'{options.html}: flow', asyncio.run(
             write_run(path, options.flow, Path(options.html))))

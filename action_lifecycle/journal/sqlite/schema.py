@@ -88,6 +88,8 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 def require_current(connection: sqlite3.Connection, path: str) -> None:
     """Raise JournalError unless the file has the current version."""
     version = version_of(connection, path)
+    if version == 0:
+        raise JournalError(f'{path}: is empty; its writer makes it a journal when it opens it')
     if version < len(STEPS):
         raise JournalError(f'{path}: schema version {version}, expected {len(STEPS)}; '
                            'its writer updates it when it opens it')

@@ -33,7 +33,7 @@ from .work.tool_worker import ToolWorker
 from ..shared.background_worker import Apart
 from ..shared.latched_publisher import Latched
 from ..shared.operators import KnownFacts, Operators
-from ..shared.paths import journal_path, recipe_folder
+from ..shared.paths import new_journal_path, recipe_folder
 from ..shared.queries import Queries
 from ..shared.ros_log import log_to
 from ..shared.row_queries import RowQueries
@@ -154,8 +154,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def configure(self) -> None:
         """Open the journal and create the interfaces."""
-        path = journal_path(self)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = new_journal_path(self)
         self.journal = Journal(path, durability=durability(self))
         self.defer(self._close_journal)
         self.claim_name()

@@ -15,7 +15,7 @@ from .node import LanguageModelNode
 from .session_server import SessionServer
 from ..shared.authorization import ask_person
 from ..shared.operators import Operators
-from ..shared.paths import journal_path
+from ..shared.paths import new_journal_path
 from ..shared.ros_log import log_to
 from ..shared.task_engine import declare_engine, node_engine
 from ...agents.chooser import Chooser
@@ -96,8 +96,7 @@ class AgentNode(LanguageModelNode):
     def configure(self) -> None:
         """Open the journal and create the interfaces; raises LifecycleError."""
         self.claim_name()
-        path = journal_path(self, '.agent')
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = new_journal_path(self, '.agent')
         self.journal = Journal(path)
         self.defer(self._close_journal)
         self.get_logger().info(f'journal: {path}')

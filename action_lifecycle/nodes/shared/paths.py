@@ -26,6 +26,17 @@ def journal_path(node: ManagedNode, kind: str = '') -> Path:
     return Path(given).expanduser() if given else default_journal(node.get_namespace(), kind)
 
 
+def new_journal_path(node: ManagedNode, kind: str = '') -> Path:
+    """Return `journal_path` of a node that writes it, and create its folder."""
+    path = journal_path(node, kind)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LifecycleError(f"{path}: the folder of the journal can't be created: "
+                             f'{error.filename}: {error.strerror}') from error
+    return path
+
+
 def recipe_folder(node: ManagedNode, journal: Path) -> Path:
     """Return the folder of the recipes: the parameter, or a folder beside the journal."""
     given = str(node.parameter('recipe_folder'))

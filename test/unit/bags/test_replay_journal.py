@@ -126,7 +126,7 @@ def test_runs_outside_of_the_time_of_the_bag_are_left_out(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(('content', 'said'), [
-    ('nothing', 'unable to open'), ('text', 'not a database')])
+    ('nothing', 'there is no journal at this path'), ('text', 'not a database')])
 def test_a_file_that_is_no_journal_is_named(
     content: str, said: str, runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -204,7 +204,7 @@ def test_journal_that_was_put_in_the_place_of_another_is_read(
     (tmp_path / 'other').rename(journal.path)
     syncing.until(lambda one: one.refused and 'another journal' in one.last_error)
     os.unlink(journal.path)
-    syncing.until(lambda one: not one.connected and 'unable to open' in one.last_error)
+    syncing.until(lambda one: not one.connected and 'there is no journal' in one.last_error)
 
 
 def test_retention_spares_what_is_new_and_what_is_open(journal, sync, redis_server):

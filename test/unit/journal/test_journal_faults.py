@@ -129,7 +129,7 @@ def test_read_only_file_is_refused_at_the_start(path):
 def test_lock_is_free_again_after_a_failed_start(path):
     path.write_bytes(b'not a database, but long enough to look like one' * 100)
     for _ in range(2):
-        with pytest.raises(JournalError, match='damaged: file is not a database'):
+        with pytest.raises(JournalError, match='not a journal, or damaged: file is not a'):
             Journal(path)
     path.unlink()
     Journal(path).close()

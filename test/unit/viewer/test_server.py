@@ -96,8 +96,9 @@ def test_view_says_what_is_wrong(
     text = tmp_path / 'text'
     text.write_text('no journal\n' * 100)
     for arguments, code, words in (
-            ([], 3, f'{tmp_path}/action_lifecycle/robot.journal: there is no such journal'),
-            ([str(tmp_path / 'none')], 3, 'none: there is no such journal'),
+            ([], 3, f'{tmp_path}/action_lifecycle/robot.journal: there is no journal at this '
+             f'path: there is no folder {tmp_path}/action_lifecycle'),
+            ([str(tmp_path / 'none')], 3, 'none: there is no journal at this path'),
             ([str(text)], 2, str(text)),
             ([str(journal), '--host', '0.0.0.0'], 2, 'a token is needed'),
             ([str(journal), '--token-file', str(text)], 2, 'chmod 600')):
