@@ -77,7 +77,10 @@ def _check(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
     elif kind == 'cases':
         Cases(file)
     elif kind == 'vda5050':
-        read_mapping(file)
+        mapped = read_mapping(file)
+        if facts is not None and (faults := dict.fromkeys(mapped.fact_faults(facts))):
+            raise DocumentError(faults)
+        return kind + _unchecked(facts)
     else:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)

@@ -21,12 +21,15 @@ from .fields import faults
 from ..documents.errors import DocumentError, Fault
 from ..documents.models import StrictModel, validate
 from ..documents.yaml_document import Document, Key, Position, read_document
+from ..flow.files.checks import check_names
 from ..flow.files.loader import load_document
-from ..flow.files.names import IDENTIFIER
+from ..flow.files.names import IDENTIFIER, NAME
 from ..flow.files.parameters import example, parameter_values
 from ..flow.files.sources import Sources
 from ..flow.files.spec import FlowSpec, ParameterSpec
 from ..world.expressions.expression import compile_expression, Expression
+from ..world.expressions.value_types import Kind
+from ..world.facts.facts import FactSet
 
 FLOW = 'vda5050_order'
 """Name of the flows that are made."""
@@ -118,7 +121,8 @@ class Mapped:
     A checked mapping file.
 
     `expressions`: the compiled expressions of `state`, by place, such as 'battery.charge'.
-    `folders`: where nested flows that are given by name are searched.
+    `folders`: where nested flows that are given by name are searched. `example`: a flow with the
+    drive and each action; raises DocumentError if it is not valid.
     """
 
     def __init__(
@@ -129,6 +133,28 @@ class Mapped:
         self.folders = folders
         self._document = document
         self.expressions = dict(_expressions(document, spec.state))
+        sample, places = _sample(spec)
+        self.example = load_document(_SampleDocument(document, sample, places),
+                                     json.dumps(sample), {}, Sources(folders))
+
+    def fact_faults(self, facts: FactSet) -> Iterator[Fault]:
+        """Yield the faults of `state`, and of the conditions of bodies, with these facts."""
+        try:
+            expressions = dict(_expressions(self._document, self.spec.state, facts.kinds))
+        except DocumentError as error:
+            yield from error.faults
+        else:
+            read = facts.topics(name for name, fact in facts.items() if fact.spec.always)
+            for place, expression in expressions.items():
+                for name in expression.names:
+                    if not facts.topics([name]) <= read:
+                        yield self._document.fault(
+                            ('state', *place.split('.')), f"state.{place}: fact '{name}' is read "
+                            "only on demand: it needs 'always: true' in the facts file")
+        try:
+            check_names(self.example, facts.kinds)
+        except DocumentError as error:
+            yield from error.faults
 
     def parameters(self, action_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of an action's parameters; raises DocumentError."""
@@ -151,11 +177,7 @@ def read_mapping(path: str | Path, folders: Sequence[str] | None = None) -> Mapp
     spec = validate(document, MappingSpec)
     if found := [*_faults(document, spec)]:
         raise DocumentError(found)
-    mapped = Mapped(path, document, spec, folders)
-    sample, places = _sample(spec)
-    load_document(_SampleDocument(document, sample, places), json.dumps(sample), {},
-                  Sources(folders))
-    return mapped
+    return Mapped(path, document, spec, folders)
 
 
 class _SampleDocument(Document):
@@ -184,10 +206,13 @@ def _sample(spec: MappingSpec) -> tuple[dict[str, Any], dict[str, tuple[Key, ...
             for name, parameter in mapping.parameters.items()}
         names = {} if mapping.scopes == ['INSTANT'] else \
             EDGE_NAMES if mapping.scopes == ['EDGE'] else NODE_NAMES
-        raws[f'action_{index}'] = with_parameters(mapping.action, {
+        name = kind if NAME.match(kind) and kind not in raws else f'action_{index}'
+        while name in raws:
+            name += '_'
+        raws[name] = with_parameters(mapping.action, {
             'action_id': 'id', 'action_type': kind,
             **(names if len(mapping.scopes) == 1 else {}), **values})
-        places[f'action_{index}'] = ('actions', kind, 'action')
+        places[name] = ('actions', kind, 'action')
     return {'flow': FLOW, 'max_motions': AT_WORK, 'actions': raws}, places
 
 
@@ -223,8 +248,14 @@ def _faults(document: Document, spec: MappingSpec) -> Iterator[Fault]:
                                  if message.startswith('.:') else part + message)
 
 
-def _expressions(document: Document, state: StateMapping) -> Iterator[tuple[str, Expression]]:
-    """Yield the compiled expressions; raises DocumentError with their places."""
+def _expressions(
+    document: Document, state: StateMapping, facts: Mapping[str, Kind] | None = None,
+) -> Iterator[tuple[str, Expression]]:
+    """
+    Yield the compiled expressions; raises DocumentError with their places.
+
+    `facts`: the kinds of all facts, if they are known.
+    """
     found: list[Fault] = []
     for group, conditions in (('battery', ('charging',)), ('position', ()), ('', (
             'driving', 'field_violation'))):
@@ -238,9 +269,10 @@ def _expressions(document: Document, state: StateMapping) -> Iterator[tuple[str,
             place = (group, name) if group else (name,)
             try:
                 yield '.'.join(place), compile_expression(
-                    text, None, condition=name in conditions)
+                    text, facts, condition=name in conditions, kinds=facts)
             except DocumentError as error:
-                found += [document.fault(('state', *place), fault.message)
-                          for fault in error.faults]
+                found += [document.fault(
+                    ('state', *place), f"state.{'.'.join(place)}: {fault.message}")
+                    for fault in error.faults]
     if found:
         raise DocumentError(found)

@@ -74,12 +74,12 @@ class Order:
     """
     A checked order.
 
-    `data`: the fields of its message, without the header. Raises OrderRefused: `validationError`
-    for a malformed one.
+    `data`: the fields of its message, without the header; equal numbers are written alike. Raises
+    OrderRefused: `validationError` for a malformed one.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        self.data = {name: data[name] for name in _KEPT if name in data}
+        self.data = data = _written_alike({name: data[name] for name in _KEPT if name in data})
         self.order_id: str = data['orderId']
         self.update_id: int = data['orderUpdateId']
         self.nodes = tuple(OrderNode(
@@ -195,7 +195,7 @@ def read_instant_actions(message: Mapping[str, Any]) -> list[OrderAction]:
     """Return the actions of a message `instantActions`; raises OrderRefused."""
     _refuse_faults('instantActions', message)
     refuse_templates(message['actions'], {})
-    return [OrderAction.of('action', data) for data in message['actions']]
+    return [OrderAction.of('action', data) for data in _written_alike(message['actions'])]
 
 
 def refuse_templates(data: Any, references: Mapping[str, Any]) -> None:
@@ -208,6 +208,15 @@ def refuse_templates(data: Any, references: Mapping[str, Any]) -> None:
 def distance(position: Mapping[str, Any], x: float, y: float) -> float:
     """Return how far a point is from the position of a node, in m."""
     return math.hypot(position['x'] - x, position['y'] - y)
+
+
+def _written_alike(data: Any) -> Any:
+    """Return JSON data with an int for each number without a fraction: 1.0 and 1 are equal."""
+    if isinstance(data, dict):
+        return {name: _written_alike(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_written_alike(value) for value in data]
+    return int(data) if isinstance(data, float) and data.is_integer() else data
 
 
 def _refuse_faults(topic: str, message: Mapping[str, Any]) -> None:

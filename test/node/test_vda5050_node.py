@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from action_lifecycle_msgs.srv import ClearStop
 import pytest
 from unit.vda5050.orders import action, line, SERIAL
 
@@ -17,7 +18,7 @@ from .vda5050_rig import Vda5050Rig
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vda5050Rig]:
     rig = Vda5050Rig(tmp_path_factory.mktemp('vda5050'))
-    rig.add(SERIAL, drives=9)
+    rig.add(SERIAL, drives=9, slow={7: 20.0, 8: 20.0})  # those that are paused and canceled
     rig.until_ready(SERIAL)
     yield rig
     rig.close()
@@ -174,13 +175,33 @@ def test_a_pause_while_an_order_is_taken_over_stops_it(rig: Vda5050Rig) -> None:
     assert fleet.status(SERIAL, lift['actionId']) == 'FINISHED'
 
 
+def test_a_pause_that_is_overtaken_ends_as_well(rig: Vda5050Rig) -> None:
+    fleet = rig.fleet
+    lift, beep = action('lift', height=0.0), action('beep', 'NONE')
+    pairs = [(action('startPause', 'NONE'), action('stopPause', 'NONE')) for _ in range(3)]
+
+    def until_ended(*actions: dict[str, Any]) -> None:
+        rig.until(lambda: all(fleet.status(SERIAL, one['actionId']) in ('FINISHED', 'FAILED')
+                              for one in actions), 20.0, 'all have ended')
+    fleet.instant(SERIAL, *pairs[0])  # without an order
+    until_ended(*pairs[0])
+    fleet.send(SERIAL, 'order', at_rest(rig, 'o11', lift, beep))
+    fleet.instant(SERIAL, *pairs[1])  # while its flow begins
+    fleet.instant(SERIAL, *pairs[2])
+    rig.until_done(SERIAL, 'o11')
+    until_ended(*pairs[1], *pairs[2])
+    assert fleet.status(SERIAL, pairs[2][1]['actionId']) == 'FINISHED'
+    assert fleet.status(SERIAL, lift['actionId']) == 'FINISHED'
+    assert (fleet.last(SERIAL)['paused'], fleet.errors(SERIAL)) == (False, [])
+
+
 def test_an_order_id_with_other_contents_is_refused(rig: Vda5050Rig) -> None:
     fleet, flows = rig.fleet, len(rig.rows(SERIAL, kind='flow'))
     fleet.send(SERIAL, 'order', at_rest(rig, 'o1', action('lift', height=0.1)))
     rig.until(lambda: fleet.errors(SERIAL) == ['orderError'], 20.0, 'the refusal')
     found, = fleet.last(SERIAL)['errors']
     assert "order 'o1', update 0 was already run with other nodes" in found['errorDescription']
-    assert fleet.last(SERIAL)['orderId'] == 'o10'
+    assert fleet.last(SERIAL)['orderId'] == 'o11'
     assert len(rig.rows(SERIAL, kind='flow')) == flows
 
 
@@ -213,6 +234,34 @@ def test_an_order_that_is_sent_again_after_the_order_file_is_lost_is_not_run_aga
     rig.until_done(SERIAL, 'o8')
     assert fleet.status(SERIAL, beep['actionId']) == 'FINISHED'
     assert len(rig.rows(SERIAL, kind='flow')) == flows
+
+
+def test_a_latched_stop_says_what_to_do_until_a_person_clears_it(rig: Vda5050Rig) -> None:
+    fleet, robot = rig.fleet, rig.robots[SERIAL]
+
+    def stop() -> dict[str, Any]:
+        return next((one for one in fleet.last(SERIAL)['errors']
+                     if one['errorType'] == 'safetyStop'), {})
+    robot.estop = True
+    rig.until(lambda: 'can not be cleared now' in stop().get('errorDescription', ''), 20.0,
+              'the stop')
+    assert stop()['errorLevel'] == 'FATAL'
+    assert 'says stop; latched: look at the robot' in stop()['errorDescription']
+    assert {one['referenceKey']: one['referenceValue'] for one in stop()['errorReferences']} == {
+        'topic': f'/r{SERIAL}/estop'}
+    assert fleet.last(SERIAL)['safetyState']['eStop'] == 'MANUAL'
+    robot.estop = False
+    rig.until(lambda: stop() and 'now:' not in stop()['errorDescription'], 20.0, 'its cause ends')
+    assert stop()['errorDescription'].endswith(
+        'then clear the stop: action_lifecycle clear-stop, or the viewer')
+    assert fleet.last(SERIAL)['safetyState']['eStop'] == 'MANUAL'
+    client = rig.node.create_client(ClearStop, f'/r{SERIAL}/action_lifecycle/clear_stop')
+    rig.until(client.service_is_ready, 20.0, 'the service')
+    cleared = client.call_async(ClearStop.Request(actor='anna', reason='looked at it'))
+    rig.until(cleared.done, 20.0, 'the answer')
+    assert cleared.result().accepted
+    rig.until(lambda: fleet.last(SERIAL)['safetyState']['eStop'] == 'NONE' and not stop(), 20.0,
+              'the stop is cleared')
 
 
 def test_all_messages_are_as_the_specification_wants_them(rig: Vda5050Rig) -> None:

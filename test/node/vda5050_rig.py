@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +75,14 @@ actions:
 """
 
 
-def script(takes: float, drives: int) -> RobotScript:
-    """Return a robot whose n-th drive ends at x = n."""
+def script(takes: float, drives: int, slow: Mapping[int, float]) -> RobotScript:
+    """Return a robot whose n-th drive ends at x = n; `slow`: how long (s) some of them take."""
     return RobotScript(
         facts={'at': 0.0, 'lifted': False, 'battery': 0.8},
         servers={
-            'navigate_to_pose': [Behaviour(takes=takes, during={'at': Ramp(to=float(number))})
-                                 for number in range(1, drives + 1)],
+            'navigate_to_pose': [
+                Behaviour(takes=slow.get(number, takes), during={'at': Ramp(to=float(number))})
+                for number in range(1, drives + 1)],
             'lift': Behaviour(takes=takes / 2, after={'lifted': True})})
 
 
@@ -109,10 +110,12 @@ class Vda5050Rig(ProcessRig):
     def journal(self, robot: str) -> Path:
         return self.folder / f'{robot}.journal'
 
-    def add(self, robot: str, *, takes: float = 0.5, drives: int = 6) -> None:
+    def add(
+        self, robot: str, *, takes: float = 0.5, drives: int = 6, slow: Mapping[int, float] = {},
+    ) -> None:
         """Start a robot: its hardware in this process, its nodes in processes of their own."""
         node = ScriptedNode(
-            parse_flow(USED, 'used.yaml'), self.facts, script(takes, drives),
+            parse_flow(USED, 'used.yaml'), self.facts, script(takes, drives, slow),
             context=self.context, namespace=f'r{robot}')
         self.executor.add_node(node)
         self.robots[robot] = node

@@ -21,6 +21,9 @@ from ...vda5050.order_flow import instant_flow, instant_flow_id
 from ...vda5050.progress import ENDED, FAILED, FINISHED, INITIALIZING, RUNNING
 from ...vda5050.record import InstantAction
 
+PAUSES = {'startPause': True, 'stopPause': False}
+"""Whether the robot is paused after these instant actions."""
+
 
 class InstantActions:
     """
@@ -50,8 +53,9 @@ class InstantActions:
             if action.status not in ENDED:
                 if action.flow:
                     self._follow(action)
-                elif action.action_type in ('startPause', 'stopPause'):
+                elif self._record.paused is PAUSES.get(action.action_type):
                     self._pause(action)
+        self.settle_pauses()
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Take a message `instantActions`; a refused action changes nothing for the others."""
@@ -70,25 +74,36 @@ class InstantActions:
         self._changed()
 
     def settle_pauses(self) -> None:
-        """End the pauses that have taken effect."""
+        """End the pauses that have taken effect, and those that will not."""
         record, runner = self._record, self._runner
+        if runner.controls:
+            return
         is_running = runner.flow is not None and runner.flow.is_running
-        for action in record.instants:
-            if action.status != RUNNING or action.action_type not in ('startPause', 'stopPause'):
-                continue
-            wanted = action.action_type == 'startPause'
-            if record.paused is wanted and (not is_running or runner.flow_paused is wanted) \
+        for action in self._open_pauses():
+            wanted = PAUSES[action.action_type]
+            if record.paused is not wanted:
+                self._end_pause(action, 'another pause or resume was refused, or came later')
+            elif (not is_running or runner.flow_paused is wanted) \
                     and not (wanted and record.progress.is_driving):
-                action.status = FINISHED
-                record.save()
+                self._end_pause(action)
+
+    def _open_pauses(self) -> list[InstantAction]:
+        return [action for action in self._record.instants
+                if action.status == RUNNING and action.action_type in PAUSES]
+
+    def _end_pause(self, action: InstantAction, failure: str = '') -> None:
+        action.status, action.message = FAILED if failure else FINISHED, failure
+        self._record.save()
 
     def _begin(self, action: OrderAction) -> None:
         noted = InstantAction(action.action_id, action.action_type, RUNNING)
-        self._record.note_instant(noted)
         kind = action.action_type
+        if kind in PAUSES:
+            self._overtake(noted)
+        self._record.note_instant(noted)
         if kind == 'cancelOrder':
             self._cancel(noted)
-        elif kind in ('startPause', 'stopPause'):
+        elif kind in PAUSES:
             self._pause(noted)
         elif kind in PREDEFINED:
             noted.status = FINISHED
@@ -118,10 +133,24 @@ class InstantActions:
                 action.status = FINISHED
         self._record.save()
 
+    def _overtake(self, action: InstantAction) -> None:
+        """End the earlier pauses that an opposite one overtakes before they have had effect."""
+        self.settle_pauses()
+        for other in self._open_pauses():
+            if other.action_type != action.action_type:
+                other.status = FAILED
+                other.message = f"overtaken by {action.action_type} '{action.action_id}'"
+
     def _pause(self, action: InstantAction) -> None:
+        try:
+            answer = self._runner.pause(PAUSES[action.action_type])
+        except LifecycleError as failed:  # it can not be recorded
+            self._fail(action, OrderRefused(INSTANT, str(failed), {'actionId': action.action_id}))
+            return
+
         async def pause() -> None:
-            why = await self._runner.pause(action.action_type == 'startPause')
-            if why:
+            why = await answer
+            if why and action.status not in ENDED:
                 self._fail(action, OrderRefused(INSTANT, why, {'actionId': action.action_id}))
                 self._record.save()
             self._changed()

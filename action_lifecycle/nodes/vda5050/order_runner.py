@@ -70,9 +70,12 @@ class OrderRunner:
         self._orders = orders
         self._changed = changed
         self._position = position
-        self._messages: deque[Mapping[str, Any] | Taken] = deque()
+        #: each with what was reported when it arrived
+        self._messages: deque[tuple[Mapping[str, Any] | Taken, Reported]] = deque()
         self._at_work = False
+        self.controls = 0  #: number of pauses and resumes that have not been answered
         self._unpaused: Any = None
+        self._control_done: Any = None  #: of the last one
         self._client = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow')
         node.defer(self._close)
         node.add_subscription(ActionStateChange, f'{action_node}/state_changes', self._take_change,
@@ -128,7 +131,7 @@ class OrderRunner:
         self._put(message)
 
     def _put(self, message: Mapping[str, Any] | Taken) -> None:
-        self._messages.append(message)
+        self._messages.append((message, self.record.reported()))
         if not self._at_work:
             self._at_work = True
             self.spawn('order', self._work)
@@ -137,16 +140,15 @@ class OrderRunner:
         try:
             while self._messages:
                 try:
-                    await self._take(self._messages.popleft())
+                    await self._take(*self._messages.popleft())
                 except LifecycleError as failed:  # the record can not be written
                     self.record.pending = None
                     self.refuse(OrderRefused(ORDER, str(failed)))
         finally:
             self._at_work = False
 
-    async def _take(self, message: Mapping[str, Any] | Taken) -> None:
+    async def _take(self, message: Mapping[str, Any] | Taken, before: Reported) -> None:
         record = self.record
-        before = record.reported()
         again = isinstance(message, Taken)
         try:
             if isinstance(message, Taken):
@@ -380,14 +382,29 @@ class OrderRunner:
             self.on_cancel(action_id)
         self._changed()
 
-    async def pause(self, paused: bool) -> str:
-        """Pause or resume the order; returns '' or why that is refused."""
-        self.record.paused = paused
-        self.record.save()
-        self._changed()
+    def pause(self, paused: bool) -> Awaitable[str]:
+        """
+        Pause or resume the order; returns an awaitable of '' or of why that is refused.
+
+        Raises LifecycleError, without a change, if it can't be recorded.
+        """
+        before, self.record.paused = self.record.paused, paused
+        try:
+            self.record.save()
+        except LifecycleError:
+            self.record.paused = before
+            raise
+        self.controls += 1
         if not paused and self._unpaused is not None:
             settle(self._unpaused)
-        return await self._control(paused)
+        self._changed()
+        return self._counted(paused)
+
+    async def _counted(self, paused: bool) -> str:
+        try:
+            return await self._control(paused)
+        finally:
+            self.controls -= 1
 
     async def _hold(self) -> None:
         """Pause an order that was taken over while a pause was asked for."""
@@ -399,12 +416,26 @@ class OrderRunner:
                 INSTANT, why, self.record.order.references if self.record.order else {}))
 
     async def _control(self, paused: bool) -> str:
-        """Pause or resume the flow once it has begun; returns '' or why that is refused."""
+        """
+        Pause or resume the flow once it has begun; returns '' or why that is refused.
+
+        Each waits for the answer to the one before: a request that is repeated without an answer
+        would else come after the next one. What was overtaken meanwhile is not sent.
+        """
         flow = self.flow
         if flow is None or not flow.is_running or await flow.begun:
             return ''
-        why = await self._orders.control(
-            flow.flow_id, 'pause' if paused else 'resume', hold=paused)
+        before, self._control_done = self._control_done, Future(executor=self._node.executor)
+        done = self._control_done
+        try:
+            if before is not None:
+                await before
+            if self.record.paused is not paused:
+                return ''
+            why = await self._orders.control(
+                flow.flow_id, 'pause' if paused else 'resume', hold=paused)
+        finally:
+            settle(done)
         if not why or not flow.is_running:
             return ''
         if paused and self.record.paused:  # nothing is held

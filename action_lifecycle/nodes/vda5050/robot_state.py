@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from action_lifecycle_msgs.msg import SafetyState
@@ -14,6 +14,9 @@ from .fact_values import FactValues
 from .order_runner import OrderRunner
 from ...vda5050.errors import error, FATAL, WARNING
 from ...vda5050.mapping import Mapped
+
+CLEAR = 'action_lifecycle clear-stop, or the viewer'
+"""How a person clears a stop."""
 
 
 class RobotState:
@@ -41,7 +44,7 @@ class RobotState:
             'batteryState': {'batteryCharge': facts.number('battery.charge') or 0.0,
                              'charging': bool(facts.value('battery.charging'))},
             'errors': [*record.errors, *progress.errors(), *self._errors()],
-            'safetyState': {'eStop': 'NONE' if self._is_ready() else 'MANUAL',
+            'safetyState': {'eStop': emergency_stop(self.safety),
                             'fieldViolation': bool(facts.value('field_violation'))}}
 
     def position(self) -> dict[str, Any] | None:
@@ -58,17 +61,36 @@ class RobotState:
         found = self.position()
         return found if found is not None and found['positionInitialized'] else None
 
-    def _is_ready(self) -> bool:
-        return self.safety is not None and self.safety.state == SafetyState.READY
-
     def _errors(self) -> list[dict[str, Any]]:
         found = [error('factUnknown', f'{place}: {why}', WARNING)
                  for place, why in self._facts.unknown().items()]
-        if not self._is_ready():
-            why = 'the action node has not said yet whether motions may run' \
-                if self.safety is None else self.safety.reason or 'the robot is stopped'
-            found.append(error('safetyStop', why, FATAL))
+        found += safety_errors(self.safety)
         if self._runner.is_away:
             found.append(error('actionNodeAway', 'the action node is away; the order goes on when '
                                'it is back', FATAL))
         return found
+
+
+def emergency_stop(safety: SafetyState | None) -> str:
+    """Return the eStop: MANUAL if a person has to clear it, AUTOACK if it ends by itself."""
+    state = SafetyState.NOT_READY if safety is None else safety.state
+    return {SafetyState.READY: 'NONE', SafetyState.STOPPED: 'MANUAL'}.get(state, 'AUTOACK')
+
+
+def safety_errors(safety: SafetyState | None) -> Iterator[dict[str, Any]]:
+    """Yield the errors for a stop and for locked resources, with what a person has to do."""
+    if safety is None:
+        yield error('safetyStop', 'the action node has not said yet whether motions may run',
+                    FATAL)
+        return
+    if safety.state != SafetyState.READY:
+        why = safety.reason or 'the robot is stopped'
+        if safety.state == SafetyState.STOPPED:
+            why += '; latched: look at the robot, then clear the stop: ' + CLEAR
+            if safety.cause:
+                why += f'; it can not be cleared now: {safety.cause}'
+        yield error('safetyStop', why, FATAL, {'topic': safety.topic} if safety.topic else {})
+    for name in safety.locked_resources:
+        yield error('resourceLocked', f"resource '{name}' is locked, because it was not seen that "
+                    'its motion has stopped: look at the robot, then unlock it: ' + CLEAR, WARNING,
+                    {'resource': name})

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+import re
 
+from action_lifecycle.cli import main
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.vda5050.factsheet import factsheet
 from action_lifecycle.vda5050.fields import ACTION_STATUS, faults, FIELDS, schema
@@ -18,6 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / 'config' / 'vda5050' / 'nav2.yaml'
+FACTS = ROOT / 'config' / 'stacks' / 'nav2' / 'facts.yaml'
 SCHEMAS = os.environ.get('VDA5050_SCHEMAS', '')
 
 
@@ -62,6 +65,65 @@ def test_the_example_is_valid_and_its_factsheet_is_as_the_table_says():
     kinds = {one['actionType']: one for one in message['protocolFeatures']['agvActions']}
     assert kinds['startCharging']['actionParameters'][0]['isOptional']
     assert kinds['cancelOrder']['actionScopes'] == ['INSTANT']
+
+
+def validated(tmp_path, capsys, mapping, facts):
+    """Return exit code, output and errors of `validate` for texts of both files."""
+    paths = [tmp_path / 'mapping.yaml', tmp_path / 'facts.yaml']
+    for path, text in zip(paths, (mapping, facts)):
+        path.write_text(text)
+    code = main(['validate', str(paths[0]), '--facts', str(paths[1])])
+    return code, *capsys.readouterr()
+
+
+READ_ALWAYS = re.sub(r'^  (at|heading|battery|battery_status): *(\{?)',
+                     lambda found: f'{found[0]}always: true, ' if found[2]
+                     else f'{found[0]}\n    always: true', FACTS.read_text(), flags=re.M)
+
+
+def test_the_example_fits_the_facts_of_nav2_if_they_are_read_all_the_time(tmp_path, capsys):
+    mapping = EXAMPLE.read_text()
+    assert validated(tmp_path, capsys, mapping, READ_ALWAYS) == (
+        0, f"{tmp_path / 'mapping.yaml'}: ok (vda5050)\n", '')
+    code, _, errors = validated(tmp_path, capsys, mapping, FACTS.read_text())
+    assert code == 2
+    lines = mapping.splitlines()
+    for name, place in (('battery', 'battery:'), ('charging', 'battery:'), ('at', 'position:'),
+                        ('heading', 'position:')):
+        found = next(one for one in errors.splitlines() if f"fact '{name}'" in one)
+        assert "needs 'always: true' in the facts file" in found
+        assert place in lines[int(found.split(':')[1]) - 1], found
+    assert main(['validate', str(EXAMPLE)]) == 0
+    assert capsys.readouterr().out.endswith(
+        ': ok (vda5050; names of facts unchecked, --facts FILE checks them)\n')
+
+
+@pytest.mark.parametrize(('before', 'after', 'field', 'expected'), [
+    ('charging: charging}', 'charging: chargin}', 'state.battery.charging',
+     "unknown name 'chargin'; did you mean 'charging'?"),
+    ("x: 'at[0]'", "x: 'att[0]'", 'state.position.x', "unknown name 'att'"),
+    ('require: battery > 0.1', 'require: batery > 0.1', "'drive', require",
+     "unknown name 'batery'"),
+    ('condition: charging, hold', 'condition: chargin, hold', "'startCharging', confirm",
+     "unknown name 'chargin'"),
+])
+def test_facts_that_are_not_in_the_facts_file_are_faults(
+    tmp_path, capsys, before, after, field, expected
+):
+    mapping = EXAMPLE.read_text()
+    assert before in mapping
+    mapping = mapping.replace(before, after, 1)
+    code, _, errors = validated(tmp_path, capsys, mapping, READ_ALWAYS)
+    fault, = errors.splitlines()
+    assert code == 2 and expected in fault and field in fault
+    assert after.split(':')[0] in mapping.splitlines()[int(fault.split(':')[1]) - 1]
+
+
+def test_all_unknown_facts_of_a_mapping_file_are_reported_at_once(tmp_path, capsys):
+    code, _, errors = validated(tmp_path, capsys, EXAMPLE.read_text(), 'estop: none\nfacts: {}\n')
+    assert code == 2
+    for name in ('battery', 'charging', 'at', 'heading', 'still'):
+        assert f"unknown name '{name}'" in errors
 
 
 def test_headers_are_counted_for_each_topic():

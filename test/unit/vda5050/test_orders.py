@@ -146,6 +146,22 @@ def test_the_digest_tells_orders_with_other_nodes_or_actions_apart(mapped):
     assert parse_flow(update.text, 'update').parameters == {DIGEST: update.digest}
 
 
+def test_equal_numbers_are_the_same_order_however_they_are_written(mapped):
+    lift = action('lift', height=0, slow=True)
+    known = judge_order(line(0, 1, actions={1: [lift]}), Progress(None, {}), mapped)
+    order = line(0, 1, actions={1: [copy.deepcopy(lift)]})
+    order['orderUpdateId'] = 0.0
+    for entry in (*order['nodes'], *order['edges']):
+        entry['sequenceId'] = float(entry['sequenceId'])
+    order['nodes'][1]['nodePosition'].update(x=1, y=-0.0)
+    order['nodes'][1]['actions'][0]['actionParameters'][0]['value'] = 0.0
+    again = judge_order(order, Progress(None, {}), mapped)
+    assert (again.flow_id, again.digest, again.text) == (known.flow_id, known.digest, known.text)
+    order['nodes'][1]['actions'][0]['actionParameters'][1]['value'] = 1  # which is not true
+    refused = refusal(order, Progress(None, {}), mapped)
+    assert "parameter 'slow': expected true or false, got 1" in str(refused)
+
+
 def test_the_order_in_the_documentation_is_valid():
     page = (Path(__file__).parents[3] / 'docs/vda5050.md').read_text(encoding='utf-8')
     order = read_order(json.loads(page.partition('```json\n')[2].partition('```')[0]))
