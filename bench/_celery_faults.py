@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from _celery_network import Link, Network
+from _network import Link, Network, Old
 import psutil
 from unit.invoke.celery_rig import CeleryRig
 
@@ -196,8 +196,9 @@ class Fleet:
     def _cut(self, members: list[Member]) -> bool:
         silent = self._random.random() < 0.5
         return self._befall(
-            members, lambda member: self._network.cut(member.link, silent),
-            lambda member: self._network.mend(member.link), self._random.choice((SHORT, LONG)))
+            members, lambda member: self._network.cut(member.link, refuses=not silent),
+            lambda member: self._network.mend(member.link, Old.FORGOTTEN),
+            self._random.choice((SHORT, LONG)))
 
     def restart_server(self) -> bool:
         """Kill the server and start it with what it has on disk."""

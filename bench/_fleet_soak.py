@@ -19,9 +19,9 @@ import random
 import signal
 import time
 
-from _fleet_proxy import Proxy
 from _fleet_rig import RobotProcess, Server
 from _fleet_world import judge, Judged, WORLD, World
+from _network import Link, Old
 from action_lifecycle.fleet.backends.redis.keys import robot_meta
 from action_lifecycle.journal import JournalReader
 
@@ -48,12 +48,12 @@ class Soak:
 
     async def run(self, seconds: float, rate: float) -> Judged:
         """Submit `rate` pieces of work a second for a time with faults, then judge the fleet."""
-        proxies = [Proxy(self._server.socket) for _ in self._names]
-        for proxy in proxies:
-            await proxy.start()
-        self._proxies = proxies
+        links = [Link(self._server.socket) for _ in self._names]
+        for link in links:
+            await link.start()
+        self._links = links
         self._processes = list(await asyncio.gather(
-            *(self._started(number) for number in range(len(proxies)))))
+            *(self._started(number) for number in range(len(links)))))
         try:
             end = time.monotonic() + seconds
             faults = [asyncio.ensure_future(self._faults(kind, end)) for kind in (
@@ -66,13 +66,11 @@ class Soak:
             for process in self._processes:
                 process.send_signal(signal.SIGCONT)
                 process.end()
-            for proxy in proxies:
-                await proxy.close()
+            for link in links:
+                await link.close()
 
     async def _started(self, number: int) -> RobotProcess:
-        process = RobotProcess(
-            self._folder, f'redis://127.0.0.1:{self._proxies[number].port}',
-            self._names[number])
+        process = RobotProcess(self._folder, self._links[number].url, self._names[number])
         await asyncio.to_thread(process.line)
         process.order(work=self._min_idle)
         return process
@@ -110,11 +108,11 @@ class Soak:
             process.send_signal(signal.SIGCONT)
 
     async def _cut(self, number: int) -> None:
-        proxy = self._proxies[number]
-        proxy.cut()
+        link = self._links[number]
+        link.cut()
         self.counts['cuts'] += 1
         await asyncio.sleep(self._longer_than_a_claim())
-        proxy.mend(reset=self._random.random() < 0.5)
+        link.mend(Old.ENDED if self._random.random() < 0.5 else Old.LATE)
 
     def _longer_than_a_claim(self) -> float:
         return self._min_idle * self._random.uniform(1.1, 2.5)

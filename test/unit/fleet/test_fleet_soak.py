@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 from pathlib import Path
 import shutil
@@ -22,8 +23,9 @@ BENCH = Path(__file__).parents[3] / 'bench'
 def bench(monkeypatch):
     """Return modules of bench/fleet.py."""
     monkeypatch.syspath_prepend(str(BENCH))
-    return SimpleNamespace(**{name: importlib.import_module(f'_fleet_{name}')
-                              for name in ('proxy', 'rig', 'soak', 'world')})
+    return SimpleNamespace(
+        network=importlib.import_module('_network'),
+        **{name: importlib.import_module(f'_fleet_{name}') for name in ('rig', 'soak', 'world')})
 
 
 def soaked(bench, folder, seconds, rate, **options):
@@ -82,38 +84,82 @@ def test_person_gives_both_answers(bench):
         'take_over', 'give_up'}
 
 
-@pytest.mark.parametrize('reset', [False, True])
-def test_network_that_is_cut_delivers_late_or_never(bench, tmp_path, reset):
-    async def scenario():
-        received = []
-        arrived = asyncio.Event()
+@contextlib.asynccontextmanager
+async def linked(bench, folder):
+    """Give a link to a server that sends everything back, and a list of what has reached it."""
+    received = []
 
-        async def serve(reader, writer):
-            while data := await reader.read(100):
-                received.append(data)
-                arrived.set()
-                writer.write(data)
-            writer.close()
-        target = str(tmp_path / 'socket')
-        server = await asyncio.start_unix_server(serve, target)
-        proxy = bench.proxy.Proxy(target)
-        await proxy.start()
-        reader, writer = await asyncio.open_connection('127.0.0.1', proxy.port)
-        writer.write(b'before')
-        assert await asyncio.wait_for(reader.read(100), 20) == b'before'
-        proxy.cut()
-        writer.write(b'meanwhile')
-        arrived.clear()
-        other, _ = await asyncio.open_connection('127.0.0.1', proxy.port)
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(reader.read(100), 0.2)
-        assert not arrived.is_set()
-        proxy.mend(reset=reset)
-        assert await asyncio.wait_for(reader.read(100), 20) == (b'' if reset else b'meanwhile')
-        reader, writer = await asyncio.open_connection('127.0.0.1', proxy.port)
-        writer.write(b'after')
-        assert await asyncio.wait_for(reader.read(100), 20) == b'after'
-        assert received == [b'before', *([] if reset else [b'meanwhile']), b'after']
-        await proxy.close()
+    async def serve(reader, writer):
+        while data := await reader.read(100):
+            received.append(data)
+            writer.write(data)
+        writer.close()
+    target = str(folder / 'socket')
+    server = await asyncio.start_unix_server(serve, target)
+    link = bench.network.Link(target)
+    await link.start()
+    try:
+        yield link, received
+    finally:
+        await link.close()
         server.close()
+
+
+async def connect(link):
+    return await asyncio.open_connection('127.0.0.1', link.port)
+
+
+async def read(reader):
+    return await asyncio.wait_for(reader.read(100), 20)
+
+
+async def is_silent(reader):
+    """Return whether neither data nor an end comes, for a moment."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(reader.read(100), 0.2)
+        return False
+    return True
+
+
+async def echo(reader, writer, data):
+    writer.write(data)
+    assert await read(reader) == data
+
+
+@pytest.mark.parametrize(('old', 'later'), [
+    ('LATE', b'meanwhile'), ('ENDED', b''), ('FORGOTTEN', None)])
+def test_network_that_is_cut_delivers_late_or_ends_or_forgets(bench, tmp_path, old, later):
+    async def scenario():
+        async with linked(bench, tmp_path) as (link, received):
+            reader, writer = await connect(link)
+            await echo(reader, writer, b'before')
+            link.cut()
+            writer.write(b'meanwhile')
+            other, _ = await connect(link)
+            assert await is_silent(reader) and await is_silent(other)
+            assert received == [b'before']
+            link.mend(bench.network.Old[old])
+            if later is None:
+                writer.write(b'more')
+                assert await is_silent(reader) and await is_silent(other)
+            else:
+                with contextlib.suppress(ConnectionResetError):
+                    assert await read(reader) == later
+            await echo(*await connect(link), b'after')
+            assert received == [b'before', *([later] if later else []), b'after']
+    asyncio.run(scenario())
+
+
+def test_network_that_refuses_ends_connections_until_it_is_mended(bench, tmp_path):
+    async def scenario():
+        async with linked(bench, tmp_path) as (link, received):
+            reader, writer = await connect(link)
+            await echo(reader, writer, b'before')
+            link.cut(refuses=True)
+            for each in reader, (await connect(link))[0]:
+                with contextlib.suppress(ConnectionResetError):
+                    assert await read(each) == b''
+            link.mend(bench.network.Old.FORGOTTEN)
+            await echo(*await connect(link), b'after')
+            assert received == [b'before', b'after']
     asyncio.run(scenario())
