@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 import json
@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .short_text import ShortText
 from ..documents.stamps import to_seconds
 from ..lifecycle.text_format import fact_in_words, printable
 
@@ -60,19 +61,36 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False))
 
 
-def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print a table; long cells are folded, so that ids stay complete."""
-    console().print(rows_table(columns, rows))
+def print_rows(
+    columns: Iterable[str], rows: Iterable[Iterable[Any]], short: Collection[str] = (),
+) -> None:
+    """Print a table, see `rows_table`."""
+    console().print(rows_table(columns, rows, short=short))
 
 
-def rows_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = '') -> Table:
-    """Return a table; long cells are folded, so that ids stay complete."""
+def rows_table(
+    columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = '',
+    short: Collection[str] = (),
+) -> Table:
+    """
+    Return a table; long cells are folded, so that ids stay complete.
+
+    `short`: columns of which only the beginning of a long text is shown (see `ShortText`); their
+    cells may be lists of texts.
+    """
+    columns = list(columns)
     table = Table(title=title or None, title_justify='left')
     for name in columns:
         table.add_column(name, overflow='fold')
     for row in rows:
-        table.add_row(*(Text(printable(str(cell), LONGEST)) for cell in row))
+        table.add_row(*(_short(cell) if name in short else Text(printable(str(cell), LONGEST))
+                        for name, cell in zip(columns, row)))
     return table
+
+
+def _short(cell: Any) -> ShortText:
+    texts = cell if isinstance(cell, list) else [cell]
+    return ShortText([printable(str(text), LONGEST) for text in texts])
 
 
 def is_simulated(stamp: float) -> bool:

@@ -15,7 +15,7 @@ from .backends.redis.operations import (
 )
 from .backends.redis.reader import RedisReader
 from .backends.redis.tasks import RedisTasks
-from .errors import LedgerError, LedgerRefused, LedgerUnavailable
+from .errors import LedgerError, LedgerRefused, LedgerUnavailable, RequestInvalid
 from .flow_tasks import FlowTasks, ReadOnlyTasks
 from .ledger import Ledger, open_ledger, register_ledger
 from .smart_ledger import MemoryTasks, SmartLedger
@@ -23,6 +23,6 @@ from .smart_ledger import MemoryTasks, SmartLedger
 __all__ = [
     'FlowTasks', 'Ledger', 'LedgerError', 'LedgerRefused', 'LedgerUnavailable', 'MemoryTasks',
     'OperationStateMachine', 'ReadOnlyTasks', 'RedisLedger', 'RedisReader', 'RedisTasks',
-    'SmartLedger', 'open_ledger', 'recover_checkpoint', 'register_ledger',
+    'RequestInvalid', 'SmartLedger', 'open_ledger', 'recover_checkpoint', 'register_ledger',
     'write_checkpoint_and_transition',
 ]

@@ -17,7 +17,7 @@ import time
 from typing import Any, NamedTuple
 import zlib
 
-from .errors import LedgerError
+from .errors import RequestInvalid
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Checkpoint(NamedTuple):
     content: dict[str, Any]
 
 
-class CheckpointError(LedgerError):
+class CheckpointError(RequestInvalid):
     """The content of a checkpoint is too big or not JSON."""
 
 

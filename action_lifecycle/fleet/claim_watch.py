@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-import logging
-import time
 from typing import NamedTuple
 
 from .fault_log import FaultLog
 from .ledger import Ledger
+from ..journal.clock import boot_time
 from ..journal.reader import JournalReader
-
-_LOG = logging.getLogger(__name__)
 
 POLL_PERIOD = 0.5  #: polling period (s)
 
 
 class HeldClaim(NamedTuple):
-    """A claim that was held at the last poll; `until`: expiry in s of time.monotonic()."""
+    """A claim that was held at the last poll; `until`: expiry in s of `boot_time`."""
 
     flow_id: str
     name: str
@@ -44,14 +41,14 @@ class ClaimWatch:
 
     def __init__(
         self, ledger: Ledger, reader: Callable[[], JournalReader | None],
-        others: Callable[[], Collection[str]],
+        others: Callable[[], Collection[str]], faults: FaultLog | None = None,
     ) -> None:
         self.held: list[HeldClaim] = []
         self._ledger = ledger
         self._reader = reader
         self._others = others
         self._names: dict[str, str] = {}
-        self._faults = FaultLog(_LOG, 'claims of sessions')
+        self._faults = (faults or FaultLog()).part('claims of sessions')
 
     async def run(self) -> None:
         """Poll until canceled."""
@@ -81,7 +78,7 @@ class ClaimWatch:
 
     async def _read(self, flow_id: str, name: str) -> HeldClaim | None:
         session, _, task = name.rpartition('/')
-        now = time.monotonic()
+        now = boot_time()
         found = await self._ledger.lease(session, task)
         if found is None or found[0].claimant != self._ledger.robot:
             return None

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import uuid
 
 from .checkpoints import TTL
-from .errors import LedgerUnavailable
+from .errors import LedgerUnavailable, RequestInvalid
 from .fault_log import FaultLog
 from .ledger import Ledger
 from .loop_thread import end
@@ -29,6 +29,7 @@ from .operation import Lost, Operation, OperationRequest
 from .operation_states import OperationState as State
 from ..documents.errors import LifecycleError
 from ..graphs.packaged import packaged_graph
+from ..journal.clock import boot_time
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +47,11 @@ class OperationWork(Protocol):
         """Return whether the worker can take a request now."""
 
     async def gather(self, request: OperationRequest) -> dict[str, Any]:
-        """Return the data for the work, as JSON data; must not start a motion."""
+        """
+        Return the data for the work, as JSON data; must not start a motion.
+
+        Raises RequestInvalid, as `perform` does, for a request that no worker can ever do.
+        """
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
         """Do the work and return its result (JSON data); call `start_motion` before any motion."""
@@ -78,13 +83,14 @@ class OperationConsumer:
     """
     One worker of `group` on `stream`; it does one request at a time.
 
-    A failed request is retried by any worker after `min_idle` s; after `max_tries` it becomes a
-    dead letter. A restarted worker of the same `name` resumes its requests.
+    A failed request is retried by any worker after `min_idle` s; after `max_tries`, or at once if
+    the work raises RequestInvalid, it becomes a dead letter. A restarted worker of the same `name`
+    resumes its requests.
     """
 
     def __init__(
         self, ledger: Ledger, stream: str, group: str, work: OperationWork, *, name: str = '',
-        min_idle: float = MIN_IDLE, max_tries: int = MAX_TRIES,
+        min_idle: float = MIN_IDLE, max_tries: int = MAX_TRIES, faults: FaultLog | None = None,
     ) -> None:
         self.name = name or uuid.uuid4().hex
         self._operations = ledger.operations
@@ -94,7 +100,7 @@ class OperationConsumer:
         self._max_tries = max_tries
         self._requests = ledger.requests(stream, group, self.name, min_idle)
         self._working = asyncio.Lock()
-        self._faults = FaultLog(_LOG, f'stream {stream}')
+        self._faults = (faults or FaultLog()).part(f'stream {stream}')
         self._asking: dict[str, asyncio.Future[None]] = {}
 
     async def run(self) -> None:
@@ -104,16 +110,17 @@ class OperationConsumer:
             while True:
                 try:
                     if not self._work.ready():
+                        self._faults.clear()  # nothing is asked of the server
                         await asyncio.sleep(RETRY_DELAY)
                         continue
                     if not connected:
                         await self._requests.join()
                         connected = True
-                    if not begun:
-                        begun = True
-                        await self._take_all(await self._requests.retake())
-                    await self._take_all(await self._requests.take())
-                    self._faults.clear()
+                    requests = await (
+                        self._requests.take() if begun else self._requests.retake())
+                    begun = True
+                    self._faults.clear()  # before the work, which may take hours
+                    await self._take_all(requests)
                 except LedgerUnavailable as error:
                     connected = False  # the server may have lost its data
                     self._faults.report(error)
@@ -178,7 +185,9 @@ class OperationConsumer:
                 await self._work_on(request, found, {'moved': '', 'taken_over_by': actor})
             finally:
                 self._working.release()
-        except (LedgerUnavailable, Lost) as error:
+        except LedgerUnavailable as error:
+            self._faults.report(error)
+        except Lost as error:
             _LOG.warning('stream %s: %s', self._stream, error)
         finally:
             del self._asking[request.message_id]
@@ -193,13 +202,14 @@ class OperationConsumer:
         self, request: OperationRequest, found: _Found, metadata: dict[str, Any], *,
         moved: bool = False,
     ) -> None:
-        now = time.monotonic()
+        now = boot_time()
         if not await self._requests.renew(request.message_id):
             return
         # unique, also if a failover has lost how often the request was taken
         fence = f'{self.name}:{request.tries}:{secrets.token_hex(4)}'
         operation = Operation(self._operations, request, fence,
-                              held_until=now + self._min_idle, moved=moved)
+                              held_until=now + self._min_idle, moved=moved,
+                              faults=self._faults)
         fence = found.fence
         for target in _states_to_claimed(found.state):
             if not await self._operations.move(request.trace_id, target, {
@@ -238,8 +248,10 @@ class OperationConsumer:
             known = isinstance(error, LifecycleError)
             reason = str(error) if known else repr(error)
             _LOG.warning('operation %s: %s', request.trace_id, reason, exc_info=not known)
-            await operation.move(State.ERRORED, {'error': reason})
-            if operation.moved or request.tries >= self._max_tries:
+            await operation.move(State.ERRORED, {
+                'error': reason, 'max_tries': self._max_tries, 'min_idle': self._min_idle})
+            if operation.moved or request.tries >= self._max_tries \
+                    or isinstance(error, RequestInvalid):
                 await self._bury(request, reason)
             return
         if operation.moved:
@@ -269,7 +281,7 @@ class OperationConsumer:
 
     async def _is_held(self, request: OperationRequest, operation: Operation | None) -> bool:
         """Renew the claim on a request; returns False if another worker has it."""
-        now = time.monotonic()
+        now = boot_time()
         with contextlib.suppress(LedgerUnavailable):
             if not await self._requests.renew(request.message_id):
                 return False
@@ -279,6 +291,7 @@ class OperationConsumer:
                 return False
             if operation is not None:
                 operation.held_until = now + self._min_idle
+            self._faults.clear()
         return True
 
     async def _give_up(self, request: OperationRequest, found: _Found, error: str) -> None:

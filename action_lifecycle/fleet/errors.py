@@ -13,7 +13,21 @@ class LedgerError(LifecycleError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The server of the ledger can't be reached, or reports an error."""
+    """
+    The server of the ledger can't be reached, or reports an error.
+
+    `cause`: the message without the reply of the server, which may differ in each attempt;
+    `broken`: a connection was lost while it was used, so the next attempt may tell more.
+    """
+
+    def __init__(self, message: str, cause: str = '', broken: bool = False) -> None:
+        super().__init__(message)
+        self.cause = cause or message
+        self.broken = broken
+
+
+class RequestInvalid(LedgerError):
+    """A request of the fleet fails in every try: its flow or its arguments are not valid."""
 
 
 class LedgerForbidden(LedgerUnavailable):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .robot_status import RobotReport, RobotStatus
+from .stream_names import stream_fault
 from .work_status import DeadLetter, LISTED, Resent, StreamWork
 
 
@@ -45,6 +46,10 @@ class FleetView(Protocol):
 
 
 def stream_names(robots: list[RobotStatus]) -> set[tuple[str, str]]:
-    """Return the streams from which robots take requests, each with its group."""
+    """
+    Return the streams from which robots take requests, each with its group.
+
+    Names that are not valid, which other programs may have reported, are left out.
+    """
     return {(stream, one.report.group) for one in robots if one.report is not None
-            for stream in one.report.streams}
+            for stream in one.report.streams if not stream_fault(stream)}

@@ -295,7 +295,11 @@ class Ledger(Protocol):
         """Return the valid claim of a task and the time (s) until it lapses, or None."""
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
-        """Add a request to a stream; returns its id. Ids are ordered."""
+        """
+        Add a request to a stream; returns its id. Ids are ordered.
+
+        Raises LedgerError for a name that `stream_names` refuses, as all that take a stream do.
+        """
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> Requests:
         """Return the requests of a stream for a worker; `min_idle` in s."""

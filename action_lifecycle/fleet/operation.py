@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-import logging
-import time
 from typing import Any, NamedTuple
 
 from .errors import LedgerError, LedgerUnavailable
+from .fault_log import FaultLog, PartFaults
 from .ledger import Operations
 from .operation_states import OperationState as State
-
-_LOG = logging.getLogger(__name__)
+from ..journal.clock import boot_time
 
 RETRY_DELAY = 0.5  # delay (s) between retries while the server is unreachable
 
@@ -37,12 +35,12 @@ class Operation:
     """
     A request in progress.
 
-    `held_until`: time (s of time.monotonic()) until which no other worker can claim it.
+    `held_until`: time (s of `boot_time`) until which no other worker can claim it.
     """
 
     def __init__(
         self, operations: Operations, request: OperationRequest, fence: str, *, held_until: float,
-        moved: bool = False,
+        moved: bool = False, faults: PartFaults | None = None,
     ) -> None:
         self.request = request
         self.fence = fence
@@ -50,6 +48,7 @@ class Operation:
         self.ended = False
         self.held_until = held_until
         self._operations = operations
+        self._faults = faults or FaultLog().part(f'operation {request.trace_id}')
 
     async def start_motion(self) -> None:
         """
@@ -60,7 +59,7 @@ class Operation:
         """
         if not self.moved:
             await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
-        if time.monotonic() >= self.held_until:
+        if boot_time() >= self.held_until:
             raise Lost(f'operation {self.request.trace_id}: the claim has lapsed')
         self.moved = True
 
@@ -83,13 +82,14 @@ class Operation:
                     outcome=outcome) or (again and await self._is_in(state))
                 if entered and (not in_time or await self._operations.confirm(
                         self.request.trace_id, state, self.fence)):
+                    if again:
+                        self._faults.clear()
                     return
                 raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
             except LedgerUnavailable as error:
-                if not again:
-                    _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
                 again = True
-                if in_time and time.monotonic() + RETRY_DELAY >= self.held_until:
+                self._faults.report(error)
+                if in_time and boot_time() + RETRY_DELAY >= self.held_until:
                     raise Lost(f'operation {self.request.trace_id}: the claim has lapsed'
                                ) from error
                 await asyncio.sleep(RETRY_DELAY)

@@ -16,6 +16,7 @@ import time
 from typing import NamedTuple, Protocol
 import uuid
 
+from ..journal.clock import boot_time
 from ..lifecycle.states import BLOCKED_REASONS, LedgerTaskStatus
 
 LEASE = 30.0
@@ -225,7 +226,7 @@ class MemoryTasks:
                 self._last_tokens[key] = self._last_tokens.get(key, 0) + 1
                 held = Lease(claimant, holder, self._last_tokens[key])
                 self._note(key, 'claimed', held)
-            self._leases[key] = held, time.monotonic() + lease
+            self._leases[key] = held, boot_time() + lease
             return held.token
 
     def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
@@ -233,7 +234,7 @@ class MemoryTasks:
         with self._lock:
             held = self._held_by(key, holder, token)
             if held is not None:
-                self._leases[key] = held, time.monotonic() + lease
+                self._leases[key] = held, boot_time() + lease
             return held is not None
 
     def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
@@ -264,7 +265,7 @@ class MemoryTasks:
         key = session, task_id
         with self._lock:
             held = self._valid(key)
-            return None if held is None else (held, self._leases[key][1] - time.monotonic())
+            return None if held is None else (held, self._leases[key][1] - boot_time())
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
         with self._lock:
@@ -281,7 +282,7 @@ class MemoryTasks:
     def _valid(self, key: tuple[str, str]) -> Lease | None:
         """Return the valid lease; a lapsed one is recorded in the history and removed."""
         held, until = self._leases.get(key, (None, 0.0))
-        if held is not None and time.monotonic() >= until:
+        if held is not None and boot_time() >= until:
             del self._leases[key]
             self._note(key, 'lapsed', held)
             return None

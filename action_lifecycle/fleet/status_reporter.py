@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-import logging
 import time
 
 from .fault_log import FaultLog
@@ -16,20 +15,19 @@ from .fleet_view import FleetView
 from .robot_status import PERIOD, RobotReport
 from .sync import SyncStatus
 
-_LOG = logging.getLogger(__name__)
-
 
 class StatusReporter:
     """Writes what `read` returns to the ledger, once in `period` s."""
 
     def __init__(
         self, view: FleetView, read: Callable[[], RobotReport], period: float = PERIOD,
+        faults: FaultLog | None = None,
     ) -> None:
         self._view = view
         self._read = read
         self._period = period
         self._version = package_version()
-        self._faults = FaultLog(_LOG, 'status of the robot, for the fleet')
+        self._faults = (faults or FaultLog()).part('status of the robot, for the fleet')
 
     async def run(self) -> None:
         """Report until canceled; a fault is logged once."""

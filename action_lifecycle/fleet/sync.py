@@ -20,9 +20,9 @@ import time
 from typing import Any, NamedTuple
 
 from .errors import LedgerForbidden, LedgerRefused
+from .fault_log import FaultLog, LONGEST_DELAY
 from .journal_match import compare, Match, writer_of
 from .ledger import Cursor, Ledger
-from ..documents.errors import LifecycleError
 from ..journal.clock import elapsed, SystemClock
 from ..journal.reader import JournalReader
 from ..journal.row import damaged, JournalError, Row
@@ -35,7 +35,7 @@ BATCH_SIZE = 1024 * 1024  # characters of data
 POLL_PERIOD = 0.1  # polling period (s) of the journal
 CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
 TRIM = 60.0  # period (s) of trimming and of checking all open subjects
-FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0  # s, after failures
+FIRST_DELAY = 0.2  # s, after a failure
 CLOCK_LIMIT = 60.0  # difference (s) of the clocks of ledger and robot from which on it is reported
 
 
@@ -58,15 +58,20 @@ class SyncStatus(NamedTuple):
 
 
 class Synchronizer:
-    """Syncs the journal at `path` to `ledger` and closes it; calls `told` with each new status."""
+    """
+    Syncs the journal at `path` to `ledger` and closes it; calls `told` with each new status.
+
+    `faults`: logs what is wrong.
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], ledger: Ledger,
-        told: Callable[[SyncStatus], None],
+        told: Callable[[SyncStatus], None], faults: FaultLog | None = None,
     ) -> None:
         self._path = path
         self._ledger = ledger
         self._told = told
+        self._faults = None if faults is None else faults.part('sync of the journal')
         self._clock = SystemClock()
         self._reader: JournalReader | None = None
         self._status = SyncStatus()
@@ -158,8 +163,8 @@ class Synchronizer:
         with contextlib.suppress(JournalError):
             if self._reader is not None:
                 last = self._reader.last_seq()
-        if str(error) != self._status.last_error and not isinstance(error, LifecycleError):
-            _LOG.warning('%s', error, exc_info=True)
+        if self._faults is not None:
+            self._faults.report(error)
         self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
                    refused=isinstance(error, (LedgerForbidden, LedgerRefused)))
 
@@ -174,6 +179,11 @@ class Synchronizer:
         self._status = SyncStatus(
             connected=True, journal_seq=last, ledger_seq=seq, backlog=backlog, lag=lag,
             refilled=self._status.refilled)._replace(**changes)
+        if self._faults is not None and self._status.connected:
+            if self._status.last_error:
+                self._faults.warn(self._status.last_error)
+            else:
+                self._faults.clear()
         self._told(self._status)
 
 

@@ -5,21 +5,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import json
 import re
 from typing import Any, NamedTuple
 
 from .errors import LedgerError
+from .operation_states import OperationState
 
 LISTED = 100
 """Maximum number of requests of each sort that are listed."""
 COUNTED = 1000
-"""Maximum number of waiting requests that are counted if the server does not know the number."""
+"""
+Maximum number of requests that are counted one by one: those that failed and are tried again, and
+those that wait, if the server does not know their number.
+"""
 RESENT_KEPT = 30 * 86_400
 """Time (s) for which it is known who has sent a dead letter again."""
 MAX_ACTOR = 256
 """Maximum length of the name of a person who sends a request again."""
+
+
+class Failure(NamedTuple):
+    """
+    Why the last try of a request failed; another one follows.
+
+    `max_tries`: after so many it becomes a dead letter, 0: not known; `wait`: time (s) until a
+    worker can take it again, None: not known.
+    """
+
+    error: str
+    max_tries: int = 0
+    wait: float | None = None
 
 
 class Request(NamedTuple):
@@ -27,7 +44,8 @@ class Request(NamedTuple):
     A request in its stream.
 
     `worker`: who holds it, '' if it waits; `idle`: time (s) since the last sign of life of that
-    worker; `tries`: how often it was taken.
+    worker; `tries`: how often it was taken; `failure`: if its last try failed, so that nobody
+    works on it until the next one.
     """
 
     request_id: str
@@ -35,6 +53,7 @@ class Request(NamedTuple):
     worker: str = ''
     idle: float = 0.0
     tries: int = 0
+    failure: Failure | None = None
 
     @property
     def trace_id(self) -> str:
@@ -51,7 +70,8 @@ class StreamWork(NamedTuple):
     """
     The requests of a stream for one group of workers.
 
-    `waiting`, `running` and `dead` are the numbers of requests; the lists have LISTED at most, the
+    `waiting`, `running`, `failed` (those that failed and are tried again, of the COUNTED oldest
+    that are held) and `dead` are the numbers of requests; the lists have LISTED at most, the
     oldest first.
     """
 
@@ -62,6 +82,8 @@ class StreamWork(NamedTuple):
     dead: int
     waits: tuple[Request, ...] = ()
     runs: tuple[Request, ...] = ()
+    failed: int = 0
+    fails: tuple[Request, ...] = ()
 
 
 class DeadLetter(NamedTuple):
@@ -95,6 +117,42 @@ class Resent(NamedTuple):
 
 class LetterMissing(LedgerError):
     """There is no such dead letter."""
+
+
+TRACE_FIELDS = ('state', 'msg_id', 'attempt', 'error', 'max_tries', 'min_idle')
+"""What `stream_work` needs of the trace of a request, see OperationConsumer."""
+
+
+def stream_work(
+    stream: str, group: str, waiting: int, held: int, dead: int, waits: Sequence[Request],
+    taken: Iterable[tuple[Request, Mapping[str, str | None]]],
+) -> StreamWork:
+    """
+    Return the requests of a stream; `held`: number of those that workers hold.
+
+    `taken`: the oldest of those, at most COUNTED, with the TRACE_FIELDS of their traces.
+    """
+    runs: list[Request] = []
+    fails: list[Request] = []
+    for request, trace in taken:
+        failure = _failure(request, trace)
+        (runs if failure is None else fails).append(request._replace(failure=failure))
+    return StreamWork(
+        stream, group, waiting, max(0, held - len(fails)), dead, tuple(waits[:LISTED]),
+        tuple(runs[:LISTED]), len(fails), tuple(fails[:LISTED]))
+
+
+def _failure(request: Request, trace: Mapping[str, str | None]) -> Failure | None:
+    """Return why the last try of a request failed; None if a worker works on it."""
+    state, owner, attempt, error, *limits = (str(trace.get(name) or '') for name in TRACE_FIELDS)
+    if state.upper() != OperationState.ERRORED.value or attempt != str(request.tries) \
+            or owner not in ('', request.request_id):
+        return None
+    try:
+        tries, idle = int(limits[0]), float(limits[1])
+    except ValueError:  # of a worker of an older version
+        return Failure(error)
+    return Failure(error, tries, max(0.0, idle - request.idle))
 
 
 def missing_letter(stream: str, letter_id: str) -> LetterMissing:

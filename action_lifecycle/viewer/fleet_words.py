@@ -90,8 +90,14 @@ def flow_words(request: Request | DeadLetter) -> str:
 
 
 def request_words(request: Request) -> str:
-    """Return whether a request waits, or who has it."""
+    """Return whether a request waits, who has it, or why it failed and when it is tried again."""
     if not request.worker:
         return 'waits'
+    if failure := request.failure:
+        tries = f'{request.tries} of {failure.max_tries}' if failure.max_tries else request.tries
+        soon = '' if failure.wait is None else ', next try ' + (
+            f'in {duration(failure.wait)}' if round(failure.wait) else 'when a robot is free')
+        error, *_ = failure.error.splitlines() or ['']
+        return f'failed try {tries}{soon}: {error}'
     return (f'held by {request.worker}, try {request.tries}, '
             f'last renewed {duration(request.idle)} ago')

@@ -25,6 +25,7 @@ from .double_rig import TOKEN
 pytest.importorskip('playwright')
 from playwright.sync_api import expect  # noqa: E402, I100
 
+REASON = ' '.join(['cold'] * 150)
 FORGED = '<img src=x onerror=window.hacked=1>'
 
 
@@ -88,12 +89,19 @@ def test_robots_work_and_letters_are_shown_and_a_letter_is_sent_again(
         lab: Lab, pages: Pages) -> None:
     letter = failed_letter(lab.server.client, 't-1', 'demo', f'cold {FORGED}')
     failed_letter(lab.server.client, 't-2', 'demo')
+    key, = lab.server.client.keys('al:{left}:transition:pick-1:grasp')
+    lab.server.client.hset(key, 'blocked_reason', REASON)
     page = lab.open(pages, 'anna')
     other = lab.open(pages, 'bob', size=PHONE, dark=True)
     reader = lab.open(pages)
     expect(row(page, 'left')).to_contain_text('pick-1/grasp: executing_motion')
     expect(row(page, 'left')).to_contain_text(STREAM)
     expect(row(page, 'right')).to_contain_text(f'place-1/{FORGED}: executing_motion')
+    for one in page, other:  # two lines of a long reason; all of it when one points at it
+        said = row(one, 'left').locator('.fleet-short', has_text='waits: cold cold')
+        expect(said).to_have_attribute('title', re.compile(f'waits: {REASON}$'))
+        assert said.evaluate('it => it.clientHeight <= 2.1 * parseFloat('
+                             'getComputedStyle(it).lineHeight) && it.scrollHeight > 100')
     expect(page.locator('.fleet-streams')).to_contain_text(
         f'{STREAM}: 0 waiting, 0 running, 2 dead letters (group robots)')
     cards = {one: one.get_by_role('article', name='Dead letter of request t-1')

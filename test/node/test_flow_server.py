@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from action_lifecycle.journal.row import JournalError
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.action.flows import flow_server
 from action_lifecycle.nodes.action.flows.flow_check import FlowRefused
@@ -180,6 +181,11 @@ def test_the_status_of_a_refused_flow_says_that_it_failed_and_why() -> None:
         assert told.error_msg == 'f.yaml:1:1: no actions'
     assert (result.status.flow_id, result.status.stamp.sec) == ('f', 12)
     assert (result.flow_id, result.summary_json) == ('', '{}')
+
+
+def test_a_journal_that_refuses_rows_is_no_fault_of_the_request() -> None:
+    code = server_with(SimpleNamespace(recipes=None))._code(JournalError('the disk is full'))
+    assert code is ErrorCode.JOURNAL_FAILED
 
 
 def test_the_status_of_an_interrupted_flow_says_that_it_goes_on() -> None:

@@ -230,6 +230,17 @@ def test_url_with_a_password_is_refused():
     context.try_shutdown()
 
 
+def test_stream_that_can_not_be_in_a_cluster_is_refused() -> None:
+    context = Context()
+    rclpy.init(context=context, domain_id=domain_id())
+    try:
+        with pytest.raises(LifecycleError, match="'work_streams'.*stream 'a}b': expected a name"):
+            LedgerNode(context=context, parameter_overrides=[
+                Parameter('work_streams', value=['', '{flows}:urgent', 'a}b'])])
+    finally:
+        context.try_shutdown()
+
+
 def test_a_wall_clock_that_is_set_after_a_claim_was_told_of_holds_no_gate_open() -> None:
     told = [Lease(flow_id='f', name='job', held=True, expires=to_time(5020.0))]
     for wall, until in ((5000.0, 70.0), (5019.0, 51.0), (5021.0, 0.0),

@@ -19,11 +19,12 @@ from ..actor import who
 from ..exits import NotThere
 from ..table import at_clock, console, print_json, print_rows, rows_table
 from ...documents.errors import LifecycleError
+from ...documents.suggestions import nearest
 from ...fleet.errors import LedgerError, LedgerUnavailable
 from ...fleet.fleet_view import FleetView, stream_names
 from ...fleet.ledger import check_url, open_ledger
 from ...fleet.robot_status import RobotStatus
-from ...fleet.work_status import LetterMissing, StreamWork
+from ...fleet.work_status import DeadLetter, LetterMissing, StreamWork
 from ...viewer.fleet_words import (
     claims_words,
     doing,
@@ -37,6 +38,8 @@ from ...viewer.fleet_words import (
 
 PERIOD = 1.0
 """Period (s) of --watch."""
+NO_GROUP = ''
+"""The group of no robot, so all requests of a stream count as waiting for it."""
 Found = TypeVar('Found')
 
 
@@ -67,13 +70,16 @@ def list_letters(options: argparse.Namespace) -> None:
     """Print the dead letters of a stream."""
     if options.limit < 1:
         raise LifecycleError(f'--limit {options.limit}: expected 1 or more')
-    letters = _with_view(options, lambda view: view.dead_letters(options.stream, options.limit))
+    letters = _with_view(options, lambda view: _read_letters(view, options))
     if options.json:
         print_json([_data(one) for one in letters])
         return
+    if not letters:
+        print(f"stream '{options.stream}' has no dead letters")
+        return
     print_rows(('letter', 'failed', 'request', 'flow', 'tries', 'reason'), (
         (one.letter_id, at_clock(one.time), one.trace_id, flow_words(one), one.attempt, one.error)
-        for one in letters))
+        for one in letters), short=('flow', 'reason'))
 
 
 def resend(options: argparse.Namespace) -> None:
@@ -109,6 +115,23 @@ def _with_view(
         raise NotThere(str(error)) from error
 
 
+async def _read_letters(view: FleetView, options: argparse.Namespace) -> list[DeadLetter]:
+    letters = await view.dead_letters(options.stream, options.limit)
+    if not letters:
+        await _check_stream(view, options.stream)
+    return letters
+
+
+async def _check_stream(view: FleetView, stream: str) -> None:
+    """Raise NotThere if no robot takes requests from a stream, and it has none."""
+    names = sorted({name for name, _ in stream_names(await view.robots())})
+    work = await view.work(stream, NO_GROUP)
+    if stream not in names and not work.waiting and not work.dead:
+        raise NotThere(f"no stream '{stream}': no robot takes requests from it, and it has "
+                       'neither requests nor dead letters (streams of robots: '
+                       f"{', '.join(names) or 'none'})" + nearest(stream, names))
+
+
 async def _read_work(view: FleetView, options: argparse.Namespace) -> list[StreamWork]:
     wanted = {(stream, options.group) for stream in options.stream} \
         or stream_names(await view.robots())
@@ -133,8 +156,8 @@ def _robots_table(robots: list[RobotStatus]) -> RenderableType:
         return 'no robot has reported to this ledger'
     return rows_table(
         ('robot', 'last report', 'ledger', 'behind by', 'does', 'claims', 'takes work from'), (
-            (one.robot, seen_words(one), sync_words(one), lag_words(one), '\n'.join(doing(one)),
-             claims_words(one), streams_words(one)) for one in robots))
+            (one.robot, seen_words(one), sync_words(one), lag_words(one), doing(one),
+             claims_words(one), streams_words(one)) for one in robots), short=('ledger', 'does'))
 
 
 def _work_tables(work: list[StreamWork]) -> RenderableType:
@@ -142,12 +165,13 @@ def _work_tables(work: list[StreamWork]) -> RenderableType:
         return 'no robot takes requests from a stream; --stream names one'
     requests = [(request.trace_id, flow_words(request), request_words(request),
                  at_clock(request.submitted), one.stream)
-                for one in work for request in (*one.runs, *one.waits)]
+                for one in work for request in (*one.runs, *one.fails, *one.waits)]
     return Group(
-        rows_table(('stream', 'group', 'waiting', 'running', 'dead letters'), (
-            (one.stream, one.group, one.waiting, one.running, one.dead) for one in work)),
-        *([rows_table(('request', 'flow', 'state', 'submitted', 'stream'), requests)]
-          if requests else []))
+        rows_table(('stream', 'group', 'waiting', 'running', 'to try again', 'dead letters'), (
+            (one.stream, one.group, one.waiting, one.running, one.failed, one.dead)
+            for one in work)),
+        *([rows_table(('request', 'flow', 'state', 'submitted', 'stream'), requests,
+                      short=('flow', 'state'))] if requests else []))
 
 
 def _data(value: Any) -> Any:

@@ -34,18 +34,18 @@ class LeaseGate:
     """
     A `World` that delays motions until their claims are held.
 
-    `lease_of(flow_id)` returns the name of the claim that a flow needs, '' for none; `steady()`
-    returns the time of the steady clock in s.
+    `lease_of(flow_id)` returns the name of the claim that a flow needs, '' for none; `now()`
+    returns boot time in s: a claim may lapse while the computer is suspended.
     """
 
     def __init__(
-        self, world: World, clock: LifecycleClock, steady: Callable[[], float],
+        self, world: World, clock: LifecycleClock, now: Callable[[], float],
         lease_of: Callable[[str], str],
     ) -> None:
         self.world = world
         self.clock = clock
         self.waiting: list[_Waiting] = []
-        self._steady = steady
+        self._now = now
         self._lease_of = lease_of
         self._held: Mapping[tuple[str, str], float] = {}
 
@@ -53,7 +53,7 @@ class LeaseGate:
         """
         Update the held claims and start the motions that waited for them.
 
-        `held`: the steady time (s) until which each claim is held, by flow id and name of the
+        `held`: the boot time (s) until which each claim is held, by flow id and name of the
         claim; 0 until the ledger has recorded that the first motion begins.
         """
         self._held = held
@@ -85,7 +85,7 @@ class LeaseGate:
         return self.world.evaluate(request, wait, result)
 
     def _is_open(self, flow_id: str, lease: str) -> bool:
-        return self._steady() < self._held.get((root_of(flow_id), lease), 0.0)
+        return self._now() < self._held.get((root_of(flow_id), lease), 0.0)
 
 
 class _Waiting:

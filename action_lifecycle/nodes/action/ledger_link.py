@@ -12,6 +12,7 @@ from action_lifecycle_msgs.msg import Lease, LedgerSync
 
 from ...documents.stamps import to_seconds
 from ...flow.run.lease_gate import LeaseGate
+from ...journal.clock import boot_time
 from ...journal.compactor import Compactor
 from ...journal.durability import DURABILITIES, EVENT_KINDS
 from ...journal.journal import Journal
@@ -42,15 +43,16 @@ def durability(node: ManagedNode) -> dict[str, str]:
 
 
 def held_until(
-    leases: Iterable[Lease], wall: float, steady: float
+    leases: Iterable[Lease], wall: float, now: float
 ) -> dict[tuple[str, str], float]:
     """
-    Return the steady time (s) until which claims are held, by flow id and name; 0: not held.
+    Return the boot time (s) until which claims are held, by flow id and name; 0: not held.
 
-    `wall`, `steady`: the current times in s. A held claim is published repeatedly, so each message
-    counts for at most `MAX_CLAIM` s; a wall clock that is set back can't extend a claim further.
+    `wall`, `now`: the current wall time and boot time in s. A held claim is published repeatedly,
+    so each message counts for at most `MAX_CLAIM` s; a wall clock that is set back can't extend a
+    claim further.
     """
-    return {(lease.flow_id, lease.name): steady + min(left, MAX_CLAIM) if left > 0 else 0.0
+    return {(lease.flow_id, lease.name): now + min(left, MAX_CLAIM) if left > 0 else 0.0
             for lease in leases if lease.held
             for left in [to_seconds(lease.expires) - wall]}
 
@@ -65,8 +67,7 @@ class LedgerLink:
     def __init__(
         self, node: ManagedNode, journal: Journal, world: World, lease_of: Callable[[str], str]
     ) -> None:
-        self.world = LeaseGate(world, node, node.steady, lease_of)
-        self._steady = node.steady
+        self.world = LeaseGate(world, node, boot_time, lease_of)
         keep = int(node.parameter('compact_keep'))
         self._compactor = Compactor(journal, keep) if keep else None
         self._unsynced = bool(node.parameter('compact_unsynced'))
@@ -74,7 +75,7 @@ class LedgerLink:
             LedgerSync, f"{node.parameter('ledger')}/sync", self._update, state_qos())
 
     def _update(self, sync: LedgerSync) -> None:
-        self.world.update(held_until(sync.leases, time.time(), self._steady()))
+        self.world.update(held_until(sync.leases, time.time(), boot_time()))
         if self._compactor is None:
             return
         if sync.state == LedgerSync.CONNECTED:

@@ -27,11 +27,17 @@ from lifecycle_msgs.srv import GetState
 from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
+from ...documents.json_text import read_object
 from ...fleet.claim_watch import HeldClaim
+from ...fleet.errors import RequestInvalid
 from ...fleet.operation import Operation, OperationRequest
+from ...flow.files.loader import parse_flow
+from ...flow.files.sources import Sources
+from ...journal.clock import boot_time
 from ...journal.reader import JournalReader
 from ...journal.row import Row
 from ...lifecycle.ports import Question
+from ...lifecycle.states import ErrorCode
 from ...ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ...ros.calls.goal_client import kept_goal_client
 from ...ros.calls.service_call import RetryPolicy, ServiceCall
@@ -48,6 +54,9 @@ FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 
 OPTIONS = ('take_over', 'give_up')
 AHEAD = 5  # number of tries after the current one that are looked up in the journal
 
+_FINAL = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.FLOW_CYCLE})
+"""The codes of refusals that stay the same on each robot, and in each try."""
+_PRIORITIES = range(-2**31, 2**31)
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
 
 
@@ -104,10 +113,14 @@ class FleetWork:
         goal = {name: request.data[name] for name in FIELDS if request.data.get(name)}
         flow, kind = goal.get('flow', ''), goal.get('kind', '')
         if not flow:
-            raise FlowFailed("the request has no field 'flow'")
+            raise RequestInvalid("the request has no field 'flow'")
+        _number(goal.get('priority', '0'))
         if kind == 'file' or (not kind and '\n' not in flow):
-            path = find_flow(flow, self._folders)
-            goal.update(flow=path.read_text(encoding='utf-8'), kind='yaml', source=path.name)
+            path = find_flow(flow, self._folders)  # another robot may have what is missing here
+            try:
+                goal.update(flow=path.read_text(encoding='utf-8'), kind='yaml', source=path.name)
+            except UnicodeDecodeError as error:
+                raise FlowFailed(f'{path}: expected UTF-8: {error}') from error
         return goal
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
@@ -124,7 +137,7 @@ class FleetWork:
                 cancel, ended = start_call(
                     self._node,
                     lambda: GoalCall(self._node, self._flows, None, ACCEPT).send(goal))
-            return await self._follow(operation, flow_id, ended)
+            return await self._follow(operation, flow_id, ended, gathered)
         except BaseException:  # also when the node is away: the goal may still be waiting for it
             if cancel is not None and not operation.moved:
                 cancel()
@@ -179,7 +192,8 @@ class FleetWork:
         return last, f'{base}.{number}'
 
     async def _follow(
-        self, operation: Operation, flow_id: str, ended: asyncio.Future[CallEnd] | None
+        self, operation: Operation, flow_id: str, ended: asyncio.Future[CallEnd] | None,
+        goal: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Read the journal until the flow has ended; record its first motion in Redis."""
         seq = inner = 0
@@ -197,12 +211,33 @@ class FleetWork:
                 if row.kind == 'flow' and row.final:
                     return self._result(row)
             if end is not None and not seq:
-                raise FlowFailed(_refusal(end))
+                raise RequestInvalid(_refusal(end)) if await self._never_valid(goal, end) \
+                    else FlowFailed(_refusal(end))
             now = time.monotonic()
             away_since = None if self.ready() else away_since or now
             if away_since is not None and now - away_since > self._patience:
                 raise FlowFailed('the action node is away')
             await asyncio.sleep(POLL_PERIOD if operation.moved else POLL_PERIOD / 2)
+
+    async def _never_valid(self, goal: Mapping[str, Any], end: CallEnd) -> bool:
+        """
+        Return whether no robot will ever accept a goal that was refused.
+
+        FLOW_INVALID may also be about a server that is missing now, or on this robot only. So that
+        flow is read again: if its text or its parameters are not valid, that is final.
+        """
+        code = end.result.error_code if end.how is Ending.RESULT else ErrorCode.NONE
+        kind = goal.get('kind', 'yaml')
+        if code != ErrorCode.FLOW_INVALID or kind != 'yaml':
+            return code in _FINAL and kind != 'recipe'  # another robot may have the recipe
+        try:
+            await asyncio.to_thread(
+                parse_flow, goal['flow'], goal.get('source') or 'flow',
+                read_object(goal.get('parameters_json', ''), 'parameters_json'),
+                Sources(self._folders))
+        except LifecycleError:
+            return True
+        return False
 
     async def _note_motion(self, operation: Operation, row: Row) -> None:
         if row.to_state == 'executing_motion' and not operation.moved:
@@ -231,7 +266,7 @@ class FleetWork:
 
 def lease_to(claim: HeldClaim, begun: bool = True) -> msg.Lease:
     """Return the message of a claim; it expires at once if its first motion has not `begun`."""
-    left = claim.until - time.monotonic()
+    left = claim.until - boot_time()
     return msg.Lease(
         flow_id=claim.flow_id, name=claim.name, token=claim.token, held=left > 0,
         expires=to_time(time.time() + left if left > 0 and begun else 0.0))
@@ -260,7 +295,6 @@ def _refusal(end: CallEnd) -> str:
 
 
 def _number(text: str) -> int:
-    try:
+    if re.fullmatch(r'\s*[+-]?[0-9]{1,10}\s*', text) and int(text) in _PRIORITIES:
         return int(text)
-    except ValueError:
-        raise FlowFailed(f'priority: expected an integer, got {text!r}') from None
+    raise RequestInvalid(f'priority: expected an integer of 32 bits, got {text[:100]!r}')

@@ -11,6 +11,7 @@ then runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import json
 from typing import Any
 
@@ -22,17 +23,20 @@ from .operations import Find, OperationQueries
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
+from ..shared.ros_log import log_to
 from ..shared.row_queries import RowQueries
 from ..shared.urls import url_fault
 from ...fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION
 from ...fleet.claim_watch import ClaimWatch
 from ...fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ...fleet.errors import LedgerError, LedgerUnavailable
+from ...fleet.fault_log import FaultLog
 from ...fleet.ledger import open_ledger, RETENTION
 from ...fleet.loop_thread import LoopThread
 from ...fleet.robot_status import Claim, RobotReport
 from ...fleet.status_reporter import StatusReporter, synced_report
-from ...fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
+from ...fleet.stream_names import stream_fault
+from ...fleet.sync import Synchronizer, SyncStatus
 from ...graphs.packaged import config_file
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
@@ -94,7 +98,8 @@ class LedgerNode(ManagedNode):
                      limits=(0.0, 1e10))
         self.declare('scan_operations', False, 'Also list operations that other programs have '
                      'created; searches all keys of the ledger.')
-        self.declare('work_streams', [''], 'Redis streams of flows that this robot can run.')
+        self.declare('work_streams', [''], 'Redis streams of flows that this robot can run.',
+                     check=_streams_fault)
         self.declare('work_group', 'robots', 'Consumer group that the robots of a fleet share.')
         self.declare('work_min_idle', MIN_IDLE, 'Seconds without a heartbeat after which a '
                      'robot counts as lost.', limits=(0.1, 1e6))
@@ -114,7 +119,7 @@ class LedgerNode(ManagedNode):
         self.reader: JournalReader | None = None
         self.network: LoopThread | None = None
         self.status = SyncStatus()
-        self._logged: set[str] = set()  # faults of the ledger, until it has none
+        log_to(self, 'fleet')
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
         OperationQueries(self, self._find_operations)
@@ -143,18 +148,21 @@ class LedgerNode(ManagedNode):
                 journal=self.path)
             self.status = SyncStatus()
             self.network = LoopThread()
-            self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())
+            faults = FaultLog()
+            self.network.submit(
+                Synchronizer(self.path, self.ledger, self._synced, faults).run())
             for stream in self.streams:
                 assert self.work is not None
                 self.network.submit(OperationConsumer(
                     self.ledger, stream, self.group, self.work,
                     name=self.robot, min_idle=float(self.parameter('work_min_idle')),
-                    max_tries=int(self.parameter('work_max_tries'))).run())
+                    max_tries=int(self.parameter('work_max_tries')), faults=faults).run())
             self.claims = ClaimWatch(
                 self.ledger, lambda: self.reader,
-                self.work.names if self.work is not None else tuple)
+                self.work.names if self.work is not None else tuple, faults)
             self.network.submit(self.claims.run())
-            self.network.submit(StatusReporter(self.ledger.fleet, self._report).run())
+            self.network.submit(StatusReporter(
+                self.ledger.fleet, self._report, faults=faults).run())
         self._published = None
         self._poll()
         self.operators.topic.publish()
@@ -210,17 +218,9 @@ class LedgerNode(ManagedNode):
     def _synced(self, status: SyncStatus) -> None:
         """Store a status of the sync (network thread); the timer publishes it."""
         before, self.status = self.status, status
-        logger = self.get_logger()
         if status.connected and not before.connected:
-            logger.info(f"connected to the ledger as robot '{self.robot}': "
-                        f'{status.backlog} rows to sync')
-        if status.connected and not status.last_error:
-            self._logged.clear()
-        elif status.last_error not in self._logged:  # faults may alternate
-            self._logged.add(status.last_error)
-            logger.warning(status.last_error if status.connected else
-                           f'{status.last_error}; the robot goes on, tried again in at most '
-                           f'{LONGEST_DELAY:g} s')
+            self.get_logger().info(f"connected to the ledger as robot '{self.robot}': "
+                                   f'{status.backlog} rows to sync')
 
     def _report(self) -> RobotReport:
         """Return what the fleet learns of this robot (network thread)."""
@@ -276,6 +276,11 @@ class LedgerNode(ManagedNode):
             'journal_seq': message.journal_seq, 'ledger_seq': message.ledger_seq,
             'backlog': message.backlog, 'lag (s)': f'{message.lag:.1f}',
             'refilled': self.status.refilled, 'work held': len(message.leases)})
+
+
+def _streams_fault(streams: Sequence[str]) -> str:
+    """Return what is wrong with the names of streams; '' if nothing is."""
+    return '; '.join(filter(None, map(stream_fault, filter(None, streams))))
 
 
 def main(args: list[str] | None = None) -> int:

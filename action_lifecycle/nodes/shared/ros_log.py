@@ -27,8 +27,23 @@ class _RosHandler(logging.Handler):
             log.info(self.format(record))
 
 
-def log_to(node: ManagedNode) -> None:
-    """Forward all records of the package to this node only."""
-    logger = logging.getLogger('action_lifecycle')
-    logger.handlers = [_RosHandler(node)]
+PACKAGE = 'action_lifecycle'
+
+
+def log_to(node: ManagedNode, folder: str = '') -> None:
+    """
+    Forward all records of the package to this node only, or those of a `folder` until its cleanup.
+
+    In a process with several nodes, those of a folder go to the node that is about it.
+    """
+    logger = logging.getLogger(f'{PACKAGE}.{folder}' if folder else PACKAGE)
+    handler = _RosHandler(node)
+    logger.handlers = [handler]
     logger.propagate = False
+
+    def give_back() -> None:
+        if logger.handlers == [handler]:
+            logger.handlers = []
+            logger.propagate = True
+    if folder:
+        node.defer(give_back)

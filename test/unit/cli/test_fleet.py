@@ -124,6 +124,10 @@ def test_work_and_letters_are_listed_and_a_letter_is_sent_again_once(server, rob
     (['--url', 'URL', '--stream', 'x'], 2, 'only with --work'),
     (['--url', 'redis://127.0.0.1:1'], 3, 'ledger: '),
     (['letters', 'x', '--limit', '0', '--url', 'URL'], 2, 'expected 1 or more'),
+    (['letters', 'x', '--url', 'URL'], 3,
+     "no stream 'x': no robot takes requests from it, and it has neither requests nor dead "
+     'letters (streams of robots: none)'),
+    (['letters', 'x', '--json', '--url', 'URL'], 3, "no stream 'x'"),
     (['resend', 'x', '1-1', '--url', 'URL'], 3, "stream 'x' has no dead letter '1-1'"),
     (['resend', STREAM, 'LOST', '--url', 'URL'], 2, 'its content is lost'),
 ])
@@ -160,6 +164,69 @@ def test_an_empty_ledger_is_said(server, capsys):
     assert capsys.readouterr().out.split('\n')[:2] == [
         'no robot has reported to this ledger',
         'no robot takes requests from a stream; --stream names one']
+
+
+def test_a_stream_that_is_not_there_is_told_from_one_without_letters(server, robots, capsys):
+    robots('robot1', FlowWork())
+    until(lambda: main(['fleet', 'letters', STREAM, '--url', server.url]), lambda code: code == 0)
+    capsys.readouterr()
+    assert main(['fleet', 'letters', f'{STREAM}x', '--url', server.url]) == 3
+    error = capsys.readouterr().err
+    assert f"no stream '{STREAM}x': no robot takes" in error
+    assert f"(streams of robots: {STREAM}); did you mean '{STREAM}'?" in error
+    server.client.xadd('others', {'flow': 'waits'})
+    for stream in (STREAM, 'others'):
+        assert main(['fleet', 'letters', stream, '--url', server.url]) == 0
+        assert capsys.readouterr().out == f"stream '{stream}' has no dead letters\n"
+        assert main(['fleet', 'letters', stream, '--url', server.url, '--json']) == 0
+        assert json.loads(capsys.readouterr().out) == []
+
+
+REASON = 'flow rejected: ' + '; '.join(
+    f"action 'pick_{number}', confirm: unknown name 'gap{number}'" for number in range(60))
+
+
+def rows_of_table(text):
+    """Return the number of lines of each row below the head of a table."""
+    body = text.partition('┡')[2].partition('\n')[2]
+    cells = [line.split('│')[1].strip() for line in body.splitlines() if line.startswith('│')]
+    starts = [at for at, cell in enumerate(cells) if cell]
+    return [after - at for at, after in zip(starts, [*starts[1:], len(cells)])]
+
+
+@pytest.mark.parametrize('width', ['200', '100'])
+def test_a_long_reason_takes_two_lines_of_a_table_and_is_whole_in_json(
+    server, capsys, monkeypatch, width
+):
+    monkeypatch.setenv('COLUMNS', width)
+    server.client.flushall()
+    letters = [server.client.xadd(f'{{{STREAM}}}:dead', {
+        'error': reason, 'data': '{"flow": "pick"}', 'trace_id': 'order-7', 'attempt': '3',
+        'original_id': '1-1'}) for reason in (REASON, 'the gripper is cold')]
+    assert main(['fleet', 'letters', STREAM, '--url', server.url]) == 0
+    table = capsys.readouterr().out
+    assert max(rows_of_table(table)) <= 2 and len(rows_of_table(table)) == 2, table
+    assert '…' in table and 'the gripper is cold' in table
+    assert all(letter in table for letter in letters)  # whole, to send them again
+    assert main(['fleet', 'letters', STREAM, '--url', server.url, '--json']) == 0
+    assert [one['error'] for one in json.loads(capsys.readouterr().out)] == [
+        'the gripper is cold', REASON]
+
+
+def test_long_reasons_of_robots_take_two_lines_each(server, robots, capsys):
+    robot = robots('robot1', FlowWork())
+    for number in range(2):
+        robot.act(f'pick-{number}', 'grasp')
+    until(lambda: server.client.zcard('al:{robot1}:open'), lambda found: found >= 4)
+    for key in server.client.zrange('al:{robot1}:open', 0, -1):
+        server.client.hset(key, mapping={'blocked_reason': REASON})
+    assert main(['fleet', '--url', server.url]) == 0
+    table = capsys.readouterr().out
+    assert rows_of_table(table) == [4], table  # two actions
+    assert table.count('grasp') == 2
+    assert main(['fleet', '--url', server.url, '--json']) == 0
+    assert {one['blocked_reason'] for one in json.loads(capsys.readouterr().out)[0][
+        'activities']} == {REASON}
 
 
 def test_watch_goes_on_while_the_server_is_away(server, robots):

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 
-from action_lifecycle.fleet import LedgerError, RedisLedger
+from action_lifecycle.fleet import LedgerError, RedisLedger, SmartLedger
 from action_lifecycle.fleet.backends.redis.keys import (
     dead_letters,
     operation_keys,
     resent_letter,
+    trace_id_of,
     trimmed_requests,
 )
+from action_lifecycle.fleet.fleet_view import stream_names
 from action_lifecycle.fleet.robot_status import report_from, RobotReport
 from action_lifecycle.fleet.work_status import dead_letter
 from action_lifecycle.journal import Entry
@@ -102,6 +104,8 @@ def test_subject_that_opens_again_after_a_compaction_stays_open(journal, backend
 
 # Names
 
+ODD_NAMES = ['t', '}x', '%7Dx', '%257Dx', 'a}b', '{}x', '}', '{', '%', '%x', '%7D', '%25']
+
 
 @pytest.mark.parametrize('stream', ['flows', 'a{b', '{a}b', 'a{b}c', 'a}{b}'])
 def test_keys_of_a_stream_are_in_its_slot(stream):
@@ -109,12 +113,43 @@ def test_keys_of_a_stream_are_in_its_slot(stream):
         assert key_slot(key.encode()) == key_slot(stream.encode()), key
 
 
+@pytest.mark.parametrize('name', ['a}b', '{}x', '}', 'x{}y}', ''])
+def test_name_that_can_have_no_keys_in_its_slot_is_refused_everywhere(backend, name):
+    async def use(ledger):
+        view = ledger.fleet
+        for call in (lambda: ledger.submit(name, {'text': 'x'}),
+                     lambda: view.work(name, 'robots'), lambda: view.dead_letters(name),
+                     lambda: view.resend(name, '1-1', 'ann')):
+            with pytest.raises(LedgerError, match='^(stream|name of a stream).*expected'):
+                await call()
+        with pytest.raises(LedgerError, match='expected'):
+            ledger.requests(name, 'robots', 'a', 60.0)
+        await ledger.fleet.report(RobotReport(
+            'connected', streams=(name, 'flows'), group='robots'))
+        assert stream_names(await view.robots()) == {('flows', 'robots')}
+    with_ledger(backend, use)
+
+
 def test_keys_of_an_operation_are_in_one_slot_and_only_its_own():
-    names = ['t', '}x', '%7Dx', '%257Dx', 'a}b', '{}x', '}', '{', '%']
+    names = ODD_NAMES
     keys = [operation_keys(name, True) for name in names]
     assert all(len({key_slot(key.encode()) for key in of_one}) == 1 for of_one in keys)
     assert len({key for of_one in keys for key in of_one}) == 3 * len(names)
     assert keys[0].trace == 'sg:trace:{t}'
+    assert [trace_id_of(one.trace) for one in keys] == names
+
+
+def test_operations_of_odd_names_are_listed_by_a_cluster_under_those(cluster_group):
+    async def work(ledger):
+        for name in ODD_NAMES:
+            await ledger.operations.receive(name, {'name': name})
+        page = await ledger.operations.find()
+        assert page.total == len(ODD_NAMES)
+        assert {one.trace_id: one.metadata['name'] for one in page.operations} == {
+            name: name for name in ODD_NAMES}
+        for one in page.operations:
+            assert await ledger.operations.trace(one.trace_id)
+    with_ledger(cluster_group, work)
 
 
 # A rebuild
@@ -195,6 +230,27 @@ def test_task_that_is_no_task_is_named(redis_server, text):
         finally:
             tasks.close()
     with_ledger(redis_server, read)
+
+
+@pytest.mark.parametrize('fields', [
+    {'x': 'y'}, {'task_id': 't', 'event': 'claimed', 'claimant': 'c', 'token': 'x', 'reason': ''}])
+def test_entry_of_a_history_that_is_no_event_is_named(redis_server, fields):
+    client = redis_server.client
+
+    def run(work):
+        async def use(ledger):
+            tasks = ledger.tasks()
+            try:
+                return work(SmartLedger('42_1', tasks))
+            finally:
+                tasks.close()
+        return with_ledger(redis_server, use)
+    run(lambda session: session.claim('t'))
+    entry = client.xadd('al:session:{42_1}:history', fields)
+    with pytest.raises(LedgerError, match=rf'al:session:.*: entry {entry} has .*XDEL'):
+        run(lambda session: session.history())
+    client.xdel('al:session:{42_1}:history', entry)
+    assert [one.event for one in run(lambda session: session.history())] == ['claimed']
 
 
 @pytest.mark.parametrize('field', ['claimant', 'token', 'until'])

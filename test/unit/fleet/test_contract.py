@@ -16,6 +16,7 @@ from action_lifecycle.fleet import (
     open_ledger,
     register_ledger,
 )
+from action_lifecycle.fleet.journal_match import writer_of
 from action_lifecycle.fleet.ledger import check_url, LEDGERS
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.rebuild import rebuild
@@ -46,6 +47,24 @@ def kept(backend, robot='robot'):
 
 
 # Rows
+
+
+def test_ledger_knows_which_journal_has_written_its_last_row(journal, backend, tmp_path):
+    def origin():
+        reader = open_ledger(backend.url).reader()
+        try:
+            return reader.origin()
+        finally:
+            reader.close()
+    write(journal, 0, 2)
+    rows = list(journal.rows())
+    assert origin() == ('', '')
+    apply(backend, rows[:1])
+    assert origin() == ('', '')  # the path is not known
+    with_ledger(backend, lambda ledger: ledger.apply(rows), journal=journal.path)
+    assert origin() == writer_of(journal.path)
+    with_ledger(backend, lambda ledger: ledger.clear(), journal=journal.path)
+    assert origin() == ('', '')
 
 
 def test_batch_is_skipped_where_known_and_refused_with_a_gap(journal, backend):

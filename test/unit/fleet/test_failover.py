@@ -25,6 +25,7 @@ from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation import Lost, Operation, OperationRequest
 from action_lifecycle.fleet.operation_states import OperationState as State
+from action_lifecycle.journal.clock import boot_time
 from action_lifecycle.lifecycle.states import LedgerTaskStatus
 import pytest
 
@@ -330,7 +331,7 @@ def test_request_that_a_failover_has_taken_away_is_fenced(pair):
         (message_id, fields), = await requests.take()
         operation = Operation(
             first.operations, OperationRequest(message_id, trace, fields, 1), 'a:1',
-            held_until=time.monotonic() + 60)
+            held_until=boot_time() + 60)
         await first.operations.receive(trace, {})
         for state in route(State.CLAIMED):
             await first.operations.move(trace, state, {'fence': 'a:1'})

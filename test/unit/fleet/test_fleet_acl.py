@@ -47,13 +47,18 @@ def test_robots_report_viewers_read_and_dispatchers_send_again(as_user, redis_se
     redis_server.client.xadd(STREAM, {'flow': 'x'})
     redis_server.client.xgroup_create(STREAM, 'robots', id='0')
     redis_server.client.xreadgroup('robots', 'robot7', {STREAM: '>'})
+    failed = redis_server.client.xadd(STREAM, {'flow': 'x', 'trace_id': 't'})
+    redis_server.client.xreadgroup('robots', 'robot7', {STREAM: '>'})
+    redis_server.client.hset('sg:trace:t', mapping={
+        'state': 'ERRORED', 'msg_id': failed, 'attempt': 1, 'error': 'no'})
     letter_id = failed_letter(redis_server.client)
 
     async def read(ledger):
         robot, = await ledger.fleet.robots()
         work = await ledger.fleet.work(STREAM, 'robots')
         letter, = await ledger.fleet.dead_letters(STREAM)
-        assert (robot.robot, work.running, letter.letter_id) == ('robot7', 1, letter_id)
+        assert (robot.robot, work.running, work.failed, letter.letter_id) == (
+            'robot7', 1, 1, letter_id)
     for user in 'viewer', 'dispatcher':
         as_user(user, read)
     for user in 'viewer', 'robot7':

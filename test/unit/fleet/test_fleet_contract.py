@@ -13,6 +13,7 @@ import time
 from action_lifecycle.fleet import LedgerError, LedgerUnavailable, open_ledger, robot_status
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
+from action_lifecycle.fleet.operation_states import OperationState as State
 from action_lifecycle.fleet.robot_status import Claim, report_fields, report_from, RobotReport
 from action_lifecycle.fleet.status_reporter import (
     package_version,
@@ -20,7 +21,7 @@ from action_lifecycle.fleet.status_reporter import (
     synced_report,
 )
 from action_lifecycle.fleet.sync import SyncStatus
-from action_lifecycle.fleet.work_status import LetterMissing, LISTED
+from action_lifecycle.fleet.work_status import Failure, LetterMissing, LISTED
 from action_lifecycle.journal import Entry
 import pytest
 
@@ -172,6 +173,63 @@ def test_requests_that_wait_and_run_are_listed_with_who_has_them(backend):
         assert (many.waiting, len(many.waits)) == (LISTED + 2, LISTED)
         assert (await view.work('flows', 'nobody')).waiting == LISTED + 3
     with_ledger(backend, work)
+
+
+def test_request_that_failed_is_not_running_until_its_next_try(backend):
+    idle = 1.2
+
+    class Failing(Work):
+
+        def __init__(self):
+            super().__init__()
+            self.may_fail = asyncio.Event()
+
+        async def perform(self, operation, gathered):
+            self.performed += 1
+            if self.performed > 1:
+                await self.may_fail.wait()
+            raise LedgerError('the gripper is cold')
+
+    async def work(ledger):
+        trace = await submit(ledger, 'requests', {'text': 'x'})
+        failing = Failing()
+        worker = asyncio.ensure_future(OperationConsumer(
+            ledger, 'requests', 'robots', failing, name='robot7', min_idle=idle,
+            max_tries=2).run())
+
+        async def until(wanted):
+            deadline = time.monotonic() + 20
+            while not wanted(found := await ledger.fleet.work('requests', 'robots')):
+                assert time.monotonic() < deadline and not worker.done(), found
+                await asyncio.sleep(0.02)
+            return found
+        found = await until(lambda one: one.failed)
+        assert (found.waiting, found.running, found.dead, found.runs) == (0, 0, 0, ())
+        request, = found.fails
+        assert (request.trace_id, request.worker, request.tries) == (trace, 'robot7', 1)
+        error, max_tries, wait = request.failure
+        assert (error, max_tries) == ('the gripper is cold', 2) and 0 < wait <= idle
+        assert abs(wait + request.idle - idle) < 0.01
+        again = await until(lambda one: one.running)  # its next try
+        assert (again.failed, again.fails) == (0, ())
+        assert [(one.tries, one.failure) for one in again.runs] == [(2, None)]
+        failing.may_fail.set()
+        given_up = await until(lambda one: one.dead)
+        assert (given_up.running, given_up.failed) == (0, 0)
+        await end(worker)
+    with_ledger(backend, work)
+
+
+def test_failure_of_a_worker_of_an_older_version_has_no_limits(redis_server):
+    async def work(ledger):
+        request_id = await ledger.submit('flows', {'flow': 'x'})
+        worker = ledger.requests('flows', 'robots', 'robot7', 60.0)
+        await worker.join()
+        await worker.take()
+        await ledger.operations.receive(request_id, {'msg_id': request_id})
+        await ledger.operations.move(request_id, State.ERRORED, {'error': 'no', 'attempt': 1})
+        return await ledger.fleet.work('flows', 'robots')
+    assert [one.failure for one in with_ledger(redis_server, work).fails] == [Failure('no')]
 
 
 # Dead letters

@@ -10,7 +10,7 @@ import contextlib
 import json
 import time
 
-from action_lifecycle.fleet import MemoryTasks, open_ledger, SmartLedger
+from action_lifecycle.fleet import MemoryTasks, open_ledger, RequestInvalid, SmartLedger
 from action_lifecycle.fleet.checkpoints import CheckpointError
 from action_lifecycle.fleet.claim_watch import ClaimWatch
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
@@ -198,6 +198,32 @@ def test_request_that_always_fails_is_one_dead_letter_after_three_tries(backend)
     letter, = backend.dead_letters('requests')
     assert (letter['trace_id'], str(letter['attempt'])) == (trace, '3')
     assert json.loads(letter['data'])['text'] == 'fail' and 'no' in letter['error']
+
+
+@pytest.mark.parametrize('state', ['gather', 'perform', 'checkpoint'])
+def test_request_that_can_never_succeed_is_a_dead_letter_at_once(backend, state):
+    class Never(Work):
+        async def gather(self, request):
+            if state == 'gather':
+                self.gathered += 1
+                raise RequestInvalid('there is no flow')
+            found = await super().gather(request)
+            return {**found, 'x': float('nan')} if state == 'checkpoint' else found
+
+        async def perform(self, operation, gathered):
+            self.performed += 1
+            raise RequestInvalid('no JSON')
+    works = [Never(), Never()]
+
+    def buried(traces):
+        with contextlib.suppress(KeyError):
+            return backend.dead_letters('requests')
+    trace, = consume(backend, works, buried, 'x')
+    assert sum(work.gathered for work in works) == 1
+    assert sum(work.performed for work in works) == (state == 'perform')
+    letter, = backend.dead_letters('requests')
+    assert (letter['trace_id'], str(letter['attempt'])) == (trace, '1')
+    assert ('no flow' if state == 'gather' else 'JSON') in letter['error']
 
 
 def test_same_trace_twice_is_worked_on_once(backend):

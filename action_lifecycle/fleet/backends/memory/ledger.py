@@ -15,8 +15,10 @@ from .reader import MemoryReader
 from .requests import MemoryRequests
 from .storage import KeptRobot, Storage, Stream, subject_name
 from ...errors import LedgerError, LedgerRefused
-from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION
+from ...journal_match import writer_of
+from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION, UNKNOWN_JOURNAL
 from ...smart_ledger import Lease, MemoryTasks
+from ...stream_names import checked_stream
 from ....journal.action_rows import concerns_action, status_after
 from ....journal.compaction import SNAPSHOT
 from ....journal.row import Row
@@ -30,13 +32,14 @@ class MemoryLedger:
 
     def __init__(
         self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
-        journal: str | os.PathLike[str] = 'JOURNAL',
+        journal: str | os.PathLike[str] = UNKNOWN_JOURNAL,
     ) -> None:
         self.robot = robot
         self.storage = _STORAGES.setdefault(self.check_url(url), Storage())
         self.operations = MemoryOperations(self.storage)
         self.fleet = MemoryFleetView(self.storage, robot)
         self._retention = retention
+        self._writer = writer_of(journal) if str(journal) != UNKNOWN_JOURNAL else ('', '')
 
     @staticmethod
     def check_url(url: str) -> str:
@@ -63,6 +66,8 @@ class MemoryLedger:
                 kept.last.pop(subject, None)
                 kept.opened.pop(subject, None)
                 kept.records.pop(subject, None)
+            if new:
+                kept.origin = self._writer
             for row in new:
                 kept.rows.append(row)
                 kept.cursor = Cursor(row.seq, row.hash)
@@ -158,10 +163,11 @@ class MemoryLedger:
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
         with self.storage.lock:
-            return self.storage.streams.setdefault(stream, Stream()).add(fields)
+            return self.storage.streams.setdefault(checked_stream(stream), Stream()).add(fields)
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> MemoryRequests:
-        return MemoryRequests(self.storage, stream, group, worker, min_idle)
+        return MemoryRequests(
+            self.storage, checked_stream(stream), group, worker, min_idle)
 
     def tasks(self) -> MemoryTasks:
         return self.storage.tasks

@@ -14,6 +14,7 @@ from .storage import Storage, Trace
 from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
 from ...operation_listing import Filter, listed, OperationPage, page_of
 from ...operation_states import OperationState, predecessors
+from ....journal.clock import boot_time
 
 
 class MemoryOperations:
@@ -28,7 +29,7 @@ class MemoryOperations:
                 return False
             self._storage.traces[trace_id] = Trace(
                 {**_strings(metadata), 'created_at': repr(time.time()), 'state': 'RECEIVED',
-                 'updated_at': repr(time.time())}, {}, time.monotonic() + TTL)
+                 'updated_at': repr(time.time())}, {}, boot_time() + TTL)
             return True
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
@@ -67,7 +68,7 @@ class MemoryOperations:
             if (found := self._valid(trace_id)) is not None:
                 if fence not in ('', found.fields.get('fence')):
                     return False
-                self._storage.traces[trace_id] = found._replace(until=time.monotonic() + TTL)
+                self._storage.traces[trace_id] = found._replace(until=boot_time() + TTL)
         return True
 
     async def find(
@@ -85,7 +86,7 @@ class MemoryOperations:
 
     def _valid(self, trace_id: str) -> Trace | None:
         found = self._storage.traces.get(trace_id)
-        return found if found is not None and time.monotonic() < found.until else None
+        return found if found is not None and boot_time() < found.until else None
 
 
 def _strings(metadata: Mapping[str, Any]) -> dict[str, str]:

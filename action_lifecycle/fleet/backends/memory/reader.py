@@ -35,6 +35,9 @@ class MemoryReader(Rows):
                  and action_id in (None, row.action_id) and kind in (None, row.kind)]
         yield from found[:limit]
 
+    def origin(self) -> tuple[str, str]:
+        return self._robot.origin
+
     def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
         return dict(self._robot.records.get(subject_name('transition', flow_id, action_id), {}))
 

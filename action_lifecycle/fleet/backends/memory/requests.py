@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from .storage import Held, Storage, Stream
+from ....journal.clock import boot_time
 
 POLL_PERIOD = 0.01  # polling period (s) for new requests
 WAIT = 1.0  # maximum time (s) that a worker waits for a request
@@ -44,7 +45,7 @@ class MemoryRequests:
         return taken
 
     def _take(self) -> list[tuple[str, Mapping[str, str]]]:
-        now = time.monotonic()
+        now = boot_time()
         with self._lock:
             group, entries = self._group, self._stream.entries
             abandoned = (message_id for message_id, held in group.items()
@@ -55,7 +56,7 @@ class MemoryRequests:
     def _taken(self, message_id: str) -> tuple[str, Mapping[str, str]]:
         held = self._group.get(message_id)
         self._group[message_id] = Held(
-            self._worker, held.tries + 1 if held is not None else 1, time.monotonic())
+            self._worker, held.tries + 1 if held is not None else 1, boot_time())
         return message_id, self._stream.entries.get(message_id, {})
 
     async def tries(self, message_id: str) -> int:
@@ -67,7 +68,7 @@ class MemoryRequests:
             held = self._group.get(message_id)
             if held is None or held.worker != self._worker:
                 return False
-            self._group[message_id] = held._replace(since=time.monotonic())
+            self._group[message_id] = held._replace(since=boot_time())
             return True
 
     async def done(self, message_id: str) -> None:

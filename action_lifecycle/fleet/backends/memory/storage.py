@@ -21,11 +21,13 @@ class KeptRobot:
     """
     The rows of one robot.
 
-    `last`: last row by subject; `opened`: first row by open subject; `records`: of the actions.
+    `origin`: host and path of the journal of the last row; `last`: last row by subject; `opened`:
+    first row by open subject; `records`: of the actions.
     """
 
     def __init__(self) -> None:
         self.cursor = Cursor(0, '')
+        self.origin = '', ''
         self.rows: list[Row] = []
         self.last: dict[str, Row] = {}
         self.opened: dict[str, int] = {}

@@ -11,11 +11,13 @@ of the key measures; so no clock of a robot or of another server counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 import re
 from typing import Any
 
 from .connection import ledger_errors
 from .keys import dead_letters, resent_letter, robot_meta, robot_open, robot_status, ROBOTS
+from .operations import names_of
 from .scripts import script
 from ...robot_status import (
     activity,
@@ -38,7 +40,9 @@ from ...work_status import (
     Request,
     Resent,
     RESENT_KEPT,
+    stream_work,
     StreamWork,
+    TRACE_FIELDS,
 )
 
 KEPT = 30 * 86_400
@@ -107,17 +111,30 @@ class RedisFleetView:
             last = found['last-delivered-id'] if found is not None else '0-0'
             waits = await self._redis.xrange(stream, f'({last}', '+', count=LISTED)
             pending = await self._redis.xpending_range(
-                stream, group, '-', '+', LISTED) if found is not None else []
+                stream, group, '-', '+', COUNTED) if found is not None else []
             entries = await self._entries(stream, [one['message_id'] for one in pending])
+            taken = [Request(
+                one['message_id'], entries.get(one['message_id'], {}), one['consumer'],
+                one['time_since_delivered'] / 1000, one['times_delivered']) for one in pending]
+            traces = await self._traces([one.trace_id for one in taken])
             waiting = len(waits)
             if waiting == LISTED:
                 waiting = await self._count(stream, found, last)
-        return StreamWork(
+        return stream_work(
             stream, group, waiting, int(found['pending']) if found is not None else 0, dead,
-            tuple(Request(request_id, fields) for request_id, fields in waits),
-            tuple(Request(
-                one['message_id'], entries.get(one['message_id'], {}), one['consumer'],
-                one['time_since_delivered'] / 1000, one['times_delivered']) for one in pending))
+            [Request(request_id, fields) for request_id, fields in waits], zip(taken, traces))
+
+    async def _traces(self, trace_ids: list[str]) -> list[Mapping[str, str | None]]:
+        """Return the TRACE_FIELDS of operations."""
+        names = [await names_of(self._redis, trace_id) for trace_id in trace_ids]
+        pipeline = self._redis.pipeline(transaction=False)
+        for keys in names:
+            for each in keys:
+                pipeline.hmget(each.trace, *TRACE_FIELDS)
+        answers = iter(await _answers(pipeline) if names else ())
+        found = [list(islice(answers, len(keys))) for keys in names]
+        return [next((dict(zip(TRACE_FIELDS, values)) for values in each if values and values[0]),
+                     {}) for each in found]
 
     async def _groups(self, stream: str) -> list[dict[str, Any]]:
         """Return what the server says of the groups of a stream, which must be there."""

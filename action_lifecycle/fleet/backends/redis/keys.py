@@ -11,9 +11,10 @@ docs/ledger.md lists them.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+
+from ...stream_names import checked_stream, has_tag
 
 
 def _tag(name: str) -> str:
@@ -88,6 +89,16 @@ def operation_keys(trace_id: str, tagged: bool) -> OperationKeys:
     return OperationKeys(f'{TRACES}{name}', f'sg:checkpoint:{name}', f'sg:result:{name}')
 
 
+def trace_id_of(key: str) -> str:
+    """Return the trace id of the key of a trace; one that is tagged is read as such."""
+    name = key[len(TRACES):]
+    if not (name.startswith('{') and name.endswith('}')):
+        return name
+    name = name[1:-1]
+    return unquote(name[:3]) + name[3:] if name[:3] in _QUOTED else name
+
+
+_QUOTED = ('%7D', '%25')  # the beginnings that `operation_keys` quotes, `}` and `%`
 TRACES = 'sg:trace:'
 """What the keys of all traces begin with."""
 OPERATIONS = 'sg:operations'
@@ -112,10 +123,5 @@ def resent_letter(stream: str, letter_id: str) -> str:
 
 
 def _tagged(stream: str) -> str:
-    """
-    Return the beginning of the keys in the slot of `stream`.
-
-    A name with a `}` that has no hash tag itself shares its slot with no tag: in a cluster its
-    requests can't be taken.
-    """
-    return stream if re.search(r'^[^{]*\{[^}]+\}', stream) else f'{{{stream}}}'
+    """Return the beginning of the keys in the slot of `stream`; raises LedgerError."""
+    return stream if has_tag(checked_stream(stream)) else f'{{{stream}}}'

@@ -41,6 +41,7 @@ from ...errors import LedgerRefused, LedgerUnavailable
 from ...journal_match import writer_of
 from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION, UNKNOWN_JOURNAL
 from ...smart_ledger import Lease
+from ...stream_names import checked_stream
 from ....journal.action_rows import concerns_action, status_after
 from ....journal.compaction import SNAPSHOT
 from ....journal.row import Row
@@ -200,7 +201,7 @@ class RedisLedger:
                 LEASE_SCRIPT, [key], [touched(self._replication.replicas)]))
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
-        with ledger_errors(self.redis, stream):
+        with ledger_errors(self.redis, checked_stream(stream)):
             return str(await self.redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> RedisRequests:

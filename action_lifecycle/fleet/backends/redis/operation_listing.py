@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 import json
 from typing import Any
 
-from .keys import ACTIVE_OPERATIONS, operation_keys, OPERATIONS, TRACES
+from .keys import ACTIVE_OPERATIONS, operation_keys, OPERATIONS, trace_id_of, TRACES
 from .scripts import script
 from ...operation_listing import changed_at, Filter, listed, OperationPage, page_of
 
@@ -36,9 +36,7 @@ async def find_operations(
                               operation_keys(trace_id, True).trace)
     if scan or tagged:
         async for key in redis.scan_iter(match=f'{TRACES}*', count=CHUNK, _type='hash'):
-            name = key[len(TRACES):]
-            has_tag = name.startswith('{') and name.endswith('}')
-            keys.setdefault(name[1:-1] if has_tag else name, (key, key))
+            keys.setdefault(trace_id_of(key), (key, key))
     found = []
     names = list(keys)
     for start in range(0, len(names), CHUNK):

@@ -59,7 +59,7 @@ class OperationStateMachine:
 
     async def state(self, trace_id: str) -> OperationState | None:
         """Return the state of an operation; None if it is missing."""
-        for keys in await _names(self._redis, trace_id):
+        for keys in await names_of(self._redis, trace_id):
             found = await self._redis.hget(keys.trace, 'state')
             if found is not None:
                 text = found.decode() if isinstance(found, bytes) else found
@@ -112,7 +112,7 @@ class RedisOperations:
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
         with ledger_errors(self._redis, operation_keys(trace_id, False).trace):
-            for keys in await _names(self._redis, trace_id):
+            for keys in await names_of(self._redis, trace_id):
                 found: dict[str, str] = await self._redis.hgetall(keys.trace)
                 if found:
                     return found
@@ -176,7 +176,7 @@ async def _move(
 
 
 async def _read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
-    for keys in await _names(redis, trace_id):
+    for keys in await names_of(redis, trace_id):
         values = await redis.execute_command(
             'HMGET', keys.checkpoint, *FIELDS, NEVER_DECODE=True)
         if any(value is not None for value in values):
@@ -208,7 +208,7 @@ async def _needs_tags(redis: Any) -> bool:
     return found
 
 
-async def _names(redis: Any, trace_id: str) -> list[OperationKeys]:
+async def names_of(redis: Any, trace_id: str) -> list[OperationKeys]:
     """Return the keys that an operation may have, those of a new one first."""
     tagged = operation_keys(trace_id, True)
     return [tagged] if await _needs_tags(redis) else [operation_keys(trace_id, False), tagged]
@@ -224,7 +224,7 @@ async def _call(
     redis: Any, name: str, trace_id: str, arguments: list[Any]
 ) -> tuple[Script, list[str], list[Any]]:
     """Return a script on one operation, its keys and its arguments."""
-    names = await _names(redis, trace_id)
+    names = await names_of(redis, trace_id)
     keys = [key for each in names for key in each]
     if len(names) > 1:
         keys += [OPERATIONS, ACTIVE_OPERATIONS]

@@ -34,6 +34,7 @@ class RedisRequests:
         self._redis = redis
         self._replication = replication
         self._stream = stream
+        self._trimmed, self._dead = trimmed_requests(stream), dead_letters(stream)
         self._group = group
         self._worker = worker
         self._min_idle = min_idle
@@ -50,7 +51,7 @@ class RedisRequests:
             await self._replication.check(self._stream)
             lapsed = await script('types', 'take').run(
                 self._redis,
-                [self._stream, trimmed_requests(self._stream), dead_letters(self._stream)],
+                [self._stream, self._trimmed, self._dead],
                 [self._group, self._worker, int(self._min_idle * 1000),
                  'it was trimmed from its stream', MAX_DEAD])
         return [(message_id, dict(zip(fields[::2], fields[1::2])))
@@ -78,7 +79,7 @@ class RedisRequests:
     async def renew(self, message_id: str) -> bool:
         with ledger_errors(self._redis, self._stream):
             return bool(await self._replication.run(
-                script('types', 'renew'), [self._stream, trimmed_requests(self._stream)],
+                script('types', 'renew'), [self._stream, self._trimmed],
                 [self._group, self._worker, message_id, int(self._min_idle * 1000)]))
 
     async def done(self, message_id: str) -> None:
@@ -88,7 +89,7 @@ class RedisRequests:
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
         with ledger_errors(self._redis, self._stream):
             return bool(await script('types', 'bury').run(
-                self._redis, [self._stream, dead_letters(self._stream)],
+                self._redis, [self._stream, self._dead],
                 [self._group, self._worker, message_id,
                  *(one for pair in letter.items() for one in pair)]))
 

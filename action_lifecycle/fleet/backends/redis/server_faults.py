@@ -101,13 +101,15 @@ class _Fault(NamedTuple):
     A fault of a server: how it is recognized, and the sentence about it.
 
     `said`: matches the reply of the server, with or without its code. `caused`: whether an
-    exception is its cause. The sentence continues 'the server at HOST:PORT'.
+    exception is its cause; `broken`: see LedgerUnavailable. The sentence continues 'the server at
+    HOST:PORT'.
     """
 
     said: str
     sentence: str
     caused: Callable[[BaseException], bool] = lambda error: False
     forbidden: bool = False
+    broken: bool = False
 
 
 def _has_errno(*numbers: int) -> Callable[[BaseException], bool]:
@@ -251,7 +253,8 @@ _FAULTS = (
         r'bytes read on a total',
         'closes the connection: if it runs, use the host and port of a Redis server, and '
         '{closes}',
-        lambda error: isinstance(error, (ConnectionError, EOFError, asyncio.IncompleteReadError))),
+        lambda error: isinstance(error, (ConnectionError, EOFError, asyncio.IncompleteReadError)),
+        broken=True),
 )
 
 
@@ -292,7 +295,8 @@ def unavailable(error: BaseException, client: Any = None, key: str = '') -> Ledg
         closes=f'if it requires a certificate, {_GIVE_CERTIFICATE}' if tls
         else 'rediss:// if it expects TLS')
     kind = LedgerForbidden if fault.forbidden else LedgerUnavailable
-    return kind(f'ledger: {where} {sentence} ({reply})')
+    cause = f'ledger: {where} {sentence}'
+    return kind(f'{cause} ({reply})', cause, fault.broken)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import json
+import shlex
 from typing import Any
 
 from .connection import close_blocking, connect_blocking, ledger_errors
@@ -15,6 +16,7 @@ from .replication import BlockingReplication
 from .scripts import script
 from ...errors import LedgerError
 from ...smart_ledger import Happening, Lease, LedgerTask
+from ...work_status import id_time
 from ....lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
@@ -77,9 +79,7 @@ class RedisTasks:
         key = session_history(session)
         with ledger_errors(self._redis, key):
             found = self._redis.xrange(key)
-        return [Happening(line['task_id'], line['event'], line['claimant'], int(line['token']),
-                          line['reason'], int(number.partition('-')[0]) / 1000)
-                for number, line in found]
+        return [_happening(key, entry, fields) for entry, fields in found]
 
     def close(self) -> None:
         """Close the connections."""
@@ -93,6 +93,19 @@ class RedisTasks:
             if what in _ACKNOWLEDGED:
                 return int(self._replication.run(_SCRIPT, keys, arguments))
             return int(_SCRIPT.run_blocking(self._redis, keys, arguments))
+
+
+def _happening(key: str, entry: str, fields: Mapping[str, str]) -> Happening:
+    """Return the event of an entry of a history; raises LedgerError if it is none."""
+    try:
+        return Happening(
+            fields['task_id'], fields['event'], fields['claimant'], int(fields['token']),
+            fields['reason'], id_time(entry))
+    except (KeyError, ValueError) as error:
+        raise LedgerError(
+            f'key {key}: entry {entry} has {str(dict(fields))[:200]}, expected the fields '
+            'task_id, event, claimant, token (a number) and reason: something else wrote to it; '
+            f'remove it by `redis-cli XDEL {shlex.quote(key)} {entry}`') from error
 
 
 def touched(replicas: int) -> str:

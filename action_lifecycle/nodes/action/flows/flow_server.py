@@ -28,6 +28,7 @@ from ....flow.orchestrator import Orchestrator
 from ....flow.planning.planning import Planned, Planner, PlanOrder
 from ....flow.recipes.recipe_file import recipe_path
 from ....flow.run.flow_run import FlowRun
+from ....journal.row import JournalError
 from ....lifecycle.futures import settle
 from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
@@ -337,6 +338,8 @@ class FlowServer:
             return ErrorCode.FLOW_CYCLE
         if isinstance(error, DocumentError):
             return ErrorCode.FLOW_INVALID
+        if isinstance(error, JournalError):
+            return ErrorCode.JOURNAL_FAILED
         if isinstance(error, LifecycleError):
             return ErrorCode.INVALID_REQUEST
         self.node.log_exception('execute_flow')

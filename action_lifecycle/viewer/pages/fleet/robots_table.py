@@ -24,10 +24,14 @@ from ....fleet.robot_status import RobotStatus
 from ....lifecycle.text_format import printable
 
 MAX_TEXT = 300
+LONGEST = 1000
+"""Maximum number of characters of a long text."""
 ROWS = 25
 """Rows of a page of the table."""
 COLUMNS = (('robot', 'Robot'), ('seen', 'Last report'), ('sync', 'Ledger'), ('lag', 'Behind by'),
            ('does', 'Does'), ('claims', 'Claims'), ('streams', 'Takes work from'))
+TEXTS = ('sync', 'does')
+"""Columns with long texts: two lines of each are shown, and all of it when one points at it."""
 
 # Vue templates; `{{ }}` and `:href` escape what the rows have
 _ROBOT = """
@@ -36,9 +40,9 @@ aria-label="needs attention"><q-icon name="warning" size="18px"></q-icon></span>
 <a v-if="props.row.url" :href="props.row.url">{{ props.value }}</a>
 <span v-else>{{ props.value }}</span></q-td>
 """
-_DOES = """
+_TEXTS = """
 <q-td :props="props"><div v-if="props.value.length"><div v-for="line in props.value"
-class="foreign">{{ line }}</div></div></q-td>
+class="foreign fleet-short" :title="line">{{ line }}</div></div></q-td>
 """
 
 
@@ -63,7 +67,8 @@ class RobotsTable:
             'flat dense wrap-cells')
         self._table.props['aria-label'] = 'Robots of the fleet'
         self._table.add_slot('body-cell-robot', _ROBOT)
-        self._table.add_slot('body-cell-does', _DOES)
+        for name in TEXTS:
+            self._table.add_slot(f'body-cell-{name}', _TEXTS)
         self._filter.bind_value_to(self._table, 'filter')
 
     def show(self, robots: Sequence[RobotStatus]) -> None:
@@ -85,9 +90,10 @@ class RobotsTable:
             self._table.rows = rows
 
     def _row(self, one: RobotStatus) -> dict[str, Any]:
-        texts = {'robot': one.robot, 'seen': seen_words(one), 'sync': sync_words(one),
-                 'lag': lag_words(one), 'claims': claims_words(one), 'streams': streams_words(one)}
-        return {**{name: printable(text, MAX_TEXT) for name, text in texts.items()},
-                'does': [printable(line, MAX_TEXT) for line in doing(one)],
+        words = {'robot': one.robot, 'seen': seen_words(one), 'lag': lag_words(one),
+                 'claims': claims_words(one), 'streams': streams_words(one)}
+        texts = {'sync': [sync_words(one)], 'does': doing(one)}
+        return {**{name: printable(text, MAX_TEXT) for name, text in words.items()},
+                **{name: [printable(line, LONGEST) for line in texts[name]] for name in TEXTS},
                 'attention': needs_attention(one),
                 'url': Place(one.robot).url(FLOW) if one.robot in self._known else ''}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The requests that robots of a fleet share: those that wait and those that run."""
+"""The requests that robots of a fleet share: those that wait, run, or are tried again."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ class Streams:
                     with ui.element('li'):
                         self._lines[key] = ui.label()
         for key, one in wanted.items():
+            failed = f'{one.failed} to try again, ' if one.failed else ''
             self._lines[key].set_text(printable(
-                f'{one.stream}: {one.waiting} waiting, {one.running} running, {one.dead} dead '
-                f"letter{'' if one.dead == 1 else 's'} (group {one.group})", MAX_TEXT))
+                f'{one.stream}: {one.waiting} waiting, {one.running} running, {failed}{one.dead} '
+                f"dead letter{'' if one.dead == 1 else 's'} (group {one.group})", MAX_TEXT))
         rows = [_row(one, request) for one in work
-                for request in (*one.runs, *one.waits)][:MAX_ROWS]
+                for request in (*one.runs, *one.fails, *one.waits)][:MAX_ROWS]
         self._table.set_visibility(bool(rows))
         if rows != self._table.rows:
             self._table.rows = rows
