@@ -250,7 +250,7 @@ def test_replica_that_stands_still_has_acknowledged_nothing(pair, monkeypatch):
     asyncio.run(work())
 
 
-async def become_answered(call, timeout=20.0):
+async def become_answered(call, timeout=60.0):
     """Return what a call returns as soon as the replicas acknowledge it."""
     deadline = time.monotonic() + timeout
     while True:
