@@ -111,7 +111,8 @@ def closed() -> Iterator[Path]:
     """Return a closed journal of root in a folder that each user can search."""
     if os.geteuid():
         pytest.skip('only root can act as another user')
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to others
+    # the folders of pytest, and what TMPDIR may name, are closed to others
+    with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         os.chmod(folder, 0o755)
         path = Path(folder) / 'some' / 'folder' / 'robot.journal'
         path.parent.mkdir(parents=True)
