@@ -156,7 +156,7 @@ def test_killed_in_a_task_of_the_local_engine_it_runs_again(
 ) -> None:
     path = tmp_path / 'tries'
     local.send('again', job(task('note_and_wait_for'), '', str(path)))
-    local.until(path.exists, 30.0, 'the task runs')
+    local.until(lambda: lines(path), 30.0, 'the task runs')
     local.kill()
     (tmp_path / 'tries.go').touch()
     local.start_node()
@@ -171,7 +171,7 @@ def test_killed_in_a_task_that_must_not_be_repeated_the_sensors_are_asked(
     local.send('once', (
         'a:\n  job: {invoke: "tasks_of_tests:note_and_wait_for", repeat_lost: false, '
         f'input: {path}}}\n  confirm: level > 0.5\n  on_resume: confirm'))
-    local.until(path.exists, 30.0, 'the task runs')
+    local.until(lambda: lines(path), 30.0, 'the task runs')
     local.kill()
     local.start_node()
     assert local.end_of('once').data['outcome'] == 'succeeded'
@@ -188,7 +188,7 @@ def test_killed_in_any_order_the_output_arrives_once(
     celery.send(name, 'a:\n  job:\n    invoke:\n      - {call: "tasks_of_tests:note", input: '
                 f'{before}}}\n      - {{call: "tasks_of_tests:note_and_wait_for", input: {path}}}'
                 f'\n      - [{task("echo")}, {task("echo")}]')
-    celery.until(path.exists, 30.0, 'the second task runs')
+    celery.until(lambda: lines(path), 30.0, 'the second task runs')
     for victim in killed.split(', '):
         if victim == 'node':
             celery.kill()
@@ -213,7 +213,7 @@ def test_the_output_from_while_the_node_was_away_arrives(
 ) -> None:
     path = tmp_path / 'tries'
     celery.send('away', job(task('note_and_wait_for'), '', str(path)))
-    celery.until(path.exists, 30.0, 'the task runs')
+    celery.until(lambda: lines(path), 30.0, 'the task runs')
     celery.kill()
     (tmp_path / 'tries.go').touch()
     celery.start_node()
@@ -227,7 +227,7 @@ def test_a_job_that_ends_while_the_node_is_not_active_is_done_when_it_is(
     ended = tmp_path / 'ended'
     local.send(name, job(f'[{task("note_and_wait_for")}, {task("note", input=str(ended))}]', '',
                          str(path)))
-    local.until(path.exists, 30.0, 'the task runs')
+    local.until(lambda: lines(path), 30.0, 'the task runs')
     local.transition(Transition.TRANSITION_DEACTIVATE)
     (tmp_path / 'tries.go').touch()
     local.until(ended.exists, 30.0, 'the job ends')

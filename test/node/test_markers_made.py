@@ -147,6 +147,14 @@ def test_all_facts_are_shown_if_the_terms_can_not_be_told_apart(expression: str)
     assert line == 'confirm false: gap = 0.03, load = 0.1'
 
 
+@pytest.mark.parametrize('numbers', [(), (1.0, 2.0)])
+def test_a_term_that_now_gives_no_single_number_did_not_decide(numbers: tuple[float, ...]) -> None:
+    for verdict in ('false', 'unknown'):
+        line = evidence_line([evidence('x > 1 and y > 2', verdict, fact('x', *numbers),
+                                       fact('y', 1.0 if verdict == 'false' else math.nan))])
+        assert line.startswith(f'confirm {verdict}: '), line
+
+
 def test_lines_are_bounded() -> None:
     many = [fact(f'fact_{number}', float(number), unit='m') for number in range(100)]
     text = marker_text(ShownAction('f', 'a' * 1000, 'error', evidence=(

@@ -120,7 +120,7 @@ def test_killed_in_its_function_it_is_called_again_with_the_same_id(
 ) -> None:
     name, calls = rig.new_id(), tmp_path / 'kg.calls'
     rig.send(name, weigh(tmp_path / 'kg'))
-    rig.until(calls.exists, 30.0, 'it is called')
+    rig.until(lambda: calls.exists() and calls.read_text(), 30.0, 'it is called')
     rig.kill()
     rig.start_node()
     rig.until(lambda: len(calls.read_text().splitlines()) == 2, 30.0, 'it is called again')

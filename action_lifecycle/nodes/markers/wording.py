@@ -67,6 +67,8 @@ def decisive_facts(evidence: Evidence) -> Iterator[Mapping[str, Any]]:
                     for name in expression.names])
             except LifecycleError:
                 continue
+            if np.ndim(result):  # a fact that is no single number is none that it decided by
+                continue
             if (result if result is None else bool(result)) is expected[evidence['verdict']]:
                 names += expression.names
     found = [facts[name] for name in dict.fromkeys(names) if name in facts]
