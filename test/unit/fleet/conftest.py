@@ -30,7 +30,8 @@ class Backend:
 
     def dead_letters(self, stream):
         if self._server is None:
-            return list(open_ledger(self.url).storage.streams[stream].dead.values())
+            kept = open_ledger(self.url).storage.streams.get(stream)
+            return [] if kept is None else list(kept.dead.values())
         return [fields for _, fields in self._server.client.xrange(f'{{{stream}}}:dead')]
 
     def result(self, trace_id):

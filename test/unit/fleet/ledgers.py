@@ -1,13 +1,16 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Helpers for tests of the ledger: a coroutine with a ledger, and routes of operation states."""
+"""Helpers for tests of the ledger: a coroutine with a ledger, claims, routes of operations."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 
 from action_lifecycle.fleet import open_ledger
+from action_lifecycle.fleet.claim_watch import ClaimWatch
+from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation_states import OperationState as State
 from action_lifecycle.fleet.operation_states import predecessors
 
@@ -21,6 +24,18 @@ def with_ledger(backend, work, **options):
         finally:
             await ledger.close()
     return asyncio.run(run())
+
+
+async def held_claims(ledger, journal):
+    """Return the claims of sessions that a robot sees, once there are any."""
+    watch = ClaimWatch(ledger, lambda: journal, tuple)
+    running = asyncio.ensure_future(watch.run())
+    deadline = time.monotonic() + 10
+    while not watch.held:
+        assert time.monotonic() < deadline and not running.done()
+        await asyncio.sleep(0.01)
+    await end(running)
+    return watch.held
 
 
 def route(target):

@@ -14,7 +14,6 @@ import asyncio
 import time
 
 from action_lifecycle.fleet import MemoryTasks, SmartLedger
-from action_lifecycle.fleet.claim_watch import ClaimWatch
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation import Lost
@@ -22,7 +21,7 @@ from action_lifecycle.journal import Entry
 from action_lifecycle.journal.clock import boot_time
 import pytest
 
-from .ledgers import with_ledger
+from .ledgers import held_claims, with_ledger
 from .test_consumer import Work
 from .test_sync import journal
 
@@ -86,14 +85,7 @@ def test_claim_of_a_session_that_was_seen_before_has_lapsed(journal, redis_serve
         tasks = ledger.tasks()
         assert SmartLedger('42_100', tasks, claimant='robot7', lease=CLAIM).claim('t')
         tasks.close()
-        watch = ClaimWatch(ledger, lambda: journal, tuple)
-        running = asyncio.ensure_future(watch.run())
-        deadline = time.monotonic() + 10
-        while not watch.held:
-            assert time.monotonic() < deadline and not running.done()
-            await asyncio.sleep(0.01)
-        await end(running)  # the server is not reached any more
-        seen, = watch.held
+        seen, = await held_claims(ledger, journal)  # the server is not reached any more
         assert seen.until > boot_time()
         suspend(CLAIM)
         assert seen.until < boot_time()

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 
 from action_lifecycle.fleet import MemoryTasks, open_ledger, RequestInvalid, SmartLedger
 from action_lifecycle.fleet.checkpoints import CheckpointError
-from action_lifecycle.fleet.claim_watch import ClaimWatch
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation_states import OperationState as State
@@ -20,7 +18,7 @@ from action_lifecycle.fleet.operation_states import predecessors
 from action_lifecycle.journal import Entry
 import pytest
 
-from .ledgers import route, with_ledger
+from .ledgers import held_claims, route, with_ledger
 from .test_consumer import IDLE, Work
 from .test_sync import journal
 
@@ -188,11 +186,7 @@ def test_each_request_is_done_once_and_its_result_kept(backend):
 
 def test_request_that_always_fails_is_one_dead_letter_after_three_tries(backend):
     works = [Work(), Work()]
-
-    def buried(traces):
-        with contextlib.suppress(KeyError):
-            return backend.dead_letters('requests')
-    trace, = consume(backend, works, buried, 'fail')
+    trace, = consume(backend, works, lambda traces: backend.dead_letters('requests'), 'fail')
     assert sum(work.performed for work in works) == 3
     assert sum(work.gathered for work in works) == 1
     letter, = backend.dead_letters('requests')
@@ -214,11 +208,7 @@ def test_request_that_can_never_succeed_is_a_dead_letter_at_once(backend, state)
             self.performed += 1
             raise RequestInvalid('no JSON')
     works = [Never(), Never()]
-
-    def buried(traces):
-        with contextlib.suppress(KeyError):
-            return backend.dead_letters('requests')
-    trace, = consume(backend, works, buried, 'x')
+    trace, = consume(backend, works, lambda traces: backend.dead_letters('requests'), 'x')
     assert sum(work.gathered for work in works) == 1
     assert sum(work.performed for work in works) == (state == 'perform')
     letter, = backend.dead_letters('requests')
@@ -256,14 +246,8 @@ def test_claim_is_seen_by_its_session_until_it_lapses(journal, backend):
         assert (lease.claimant, lease.token) == ('robot7', mine.token('mine'))
         assert 0 < left <= 60
         assert await ledger.lease('42_100', 'short') is None
-        watch = ClaimWatch(ledger, lambda: journal, tuple)
-        running = asyncio.ensure_future(watch.run())
-        deadline = time.monotonic() + 10
-        while not watch.held:
-            assert time.monotonic() < deadline and not running.done()
-            await asyncio.sleep(0.01)
-        await end(running)
-        assert [(one.flow_id, one.name) for one in watch.held] == [('flow mine', '42_100/mine')]
+        held = await held_claims(ledger, journal)
+        assert [(one.flow_id, one.name) for one in held] == [('flow mine', '42_100/mine')]
     with_ledger(backend, work, robot='robot7')
     if not isinstance(tasks, MemoryTasks):
         tasks.close()
