@@ -66,6 +66,26 @@ def test_it_fails_if_a_test_fails(checkout: Checkout) -> None:
     assert checkout.test('bad') == (1, '== FAILED: tests')
 
 
+def test_failures_of_several_runs_are_named_at_the_end(checkout: Checkout) -> None:
+    folder = checkout.root / 'test'
+    folder.mkdir()
+    for name in ('conftest.py', 'isolation.py'):
+        shutil.copy(TOOLS.parent / 'test' / name, folder)
+    (checkout.root / 'test_both.py').rename(folder / 'test_both.py')
+    for name in ('oldest', 'pythons', 'kilted'):  # without what they install
+        (checkout.root / 'tools' / name).write_text(
+            'import subprocess, sys\nsys.exit(subprocess.call('
+            '[sys.executable, "-m", "pytest", "test/test_both.py::test_bad"]))\n')
+    done = subprocess.run(
+        [sys.executable, checkout.root / 'tools/test', '--long'],
+        env={**os.environ, 'TMPDIR': str(checkout.root)}, capture_output=True, text=True,
+        timeout=200)
+    end = [line for line in done.stderr.splitlines() if line.startswith('== FAILED: ')]
+    assert done.returncode == 1
+    assert end[:3] == ['== FAILED: test/test_both.py::test_bad (call)'] * 3
+    assert end[3].startswith('== FAILED: tests without nodes, with the oldest versions, ')
+
+
 @pytest.mark.skipif(
     not os.access('/dev/shm', os.W_OK) or shutil.disk_usage('/dev/shm').free < 2 * 1024 ** 3,
     reason='there is no memory for temporary files')
