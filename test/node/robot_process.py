@@ -36,6 +36,7 @@ import threading
 import time
 from typing import Any
 
+from action_lifecycle.journal.clock import boot_time
 from action_lifecycle.ros.node.executor import make_executor
 from action_msgs.msg import GoalInfo
 from control_msgs.action import FollowJointTrajectory, GripperCommand
@@ -78,7 +79,7 @@ class Log:
         self._lock = threading.Lock()
 
     def __call__(self, event: str, **fields: Any) -> None:
-        line = {'event': event, 'boot': time.clock_gettime(time.CLOCK_BOOTTIME),
+        line = {'event': event, 'boot': boot_time(),
                 'mono': time.monotonic(), 'wall': time.time(), **fields}
         with self._lock:
             self._file.write(json.dumps(line) + '\n')

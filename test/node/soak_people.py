@@ -16,6 +16,7 @@ import random
 import time
 from typing import Any
 
+from action_lifecycle.journal.clock import boot_time
 from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import (
@@ -35,11 +36,6 @@ NODE = 'action_lifecycle'
 GOAL_LOST = 10.0  #: s without an answer to a goal
 FLOWS = 4  #: at once, at most
 LOOK = 0.5  #: s between two answers, clearings of stops and unlockings at rest
-
-
-def boot_time() -> float:
-    """Return the time by which rows and lines of the double are compared."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class People:
