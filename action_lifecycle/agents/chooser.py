@@ -14,12 +14,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 import inspect
-import json
 import logging
 from typing import Any
 
 from ..documents.errors import LifecycleError
 from ..documents.json_schema import object_schema
+from ..documents.json_text import read_json
 from ..graphs.graph import Transition
 
 _LOG = logging.getLogger(__name__)
@@ -148,6 +148,6 @@ def read_answer(answer: Any) -> Any:
     if not isinstance(answer, str) or not answer.lstrip().startswith('{'):
         return answer
     try:
-        return json.loads(answer)
-    except (ValueError, RecursionError):
+        return read_json(answer, 'answer')
+    except LifecycleError:
         return answer

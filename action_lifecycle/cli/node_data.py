@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from action_lifecycle_msgs.msg import (
@@ -19,6 +18,7 @@ from action_lifecycle_msgs.msg import (
 )
 
 from .client import Client, NODE
+from ..documents.json_text import read_json, read_object
 from ..documents.stamps import to_seconds
 from ..lifecycle.text_format import printable
 from ..ros.conversions.plain_data import code_name, plain_fields
@@ -70,7 +70,7 @@ def operation_data(operation: Operation) -> dict[str, Any]:
     """Return an Operation as plain data."""
     return {'trace_id': operation.trace_id, 'state': operation.state, 'owner': operation.owner,
             'updated': _time(operation.updated), 'active': operation.active,
-            'metadata': json.loads(operation.metadata_json)}
+            'metadata': read_json(operation.metadata_json, 'metadata_json')}
 
 
 def change_data(change: ActionStateChange) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def flow_change_data(change: FlowChange) -> dict[str, Any]:
             'to': change.to_state, 'stage': change.stage,
             'error_code': code_name(change.error_code), 'cause': change.cause,
             'actor': change.actor,
-            'data': json.loads(change.data_json or '{}')}
+            'data': read_object(change.data_json, 'data_json')}
 
 
 def question_data(asker: str, request: OperatorRequest, left: float | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .short_text import ShortText
+from ..documents.json_text import read_object
 from ..documents.stamps import to_seconds
 from ..lifecycle.text_format import fact_in_words, printable
 
@@ -204,7 +205,7 @@ class AttemptRow:
 
     def take(self, change: Any) -> None:
         """Add what an ActionStateChange reports."""
-        data = json.loads(change.data_json or '{}')
+        data = read_object(change.data_json, 'data_json')
         self.controller = data.get('controller_said', self.controller)
         self.sensors = data.get('sensors_said', self.sensors)
         if change.evidence:

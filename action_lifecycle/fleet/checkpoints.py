@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import zlib
 
 from .errors import RequestInvalid
+from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
 
 _LOG = logging.getLogger(__name__)
 
@@ -77,10 +79,10 @@ def unpack(trace_id: str, found: Sequence[Any]) -> Checkpoint | None:
             return None
         # Bounded, since a few bytes may decompress to gigabytes.
         text = zlib.decompressobj().decompress(compressed, MAX_CHECKPOINT + 1)
-        content = json.loads(text)
+        content = read_json(text, 'JSON', most=MAX_CHECKPOINT + 1)
         if len(text) != int(size) or not isinstance(content, dict):
             raise ValueError(f'{len(text)} bytes, expected {int(size)}, of a JSON object')
         return Checkpoint(float(stamp), content)
-    except (TypeError, ValueError, RecursionError, zlib.error) as error:
+    except (TypeError, ValueError, LifecycleError, zlib.error) as error:
         _LOG.warning('checkpoint_corrupt: %s: %s', trace_id, error)
         return None

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 import json
 from typing import Any, NamedTuple
 
+from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
+
 PERIOD = 1.0
 """Period (s) of a robot's reports."""
 SILENT = 5.0
@@ -105,14 +108,14 @@ def report_from(fields: Mapping[str, str]) -> RobotReport | None:
         for name, default in _DEFAULTS.items():
             if name in fields:
                 text = fields[name]
-                found[name] = text if isinstance(default, str) else json.loads(text)
+                found[name] = text if isinstance(default, str) else read_json(text, name)
         report = RobotReport(**{**_DEFAULTS, **found})
         return report._replace(
             journal_seq=int(report.journal_seq), ledger_seq=int(report.ledger_seq),
             lag=float(report.lag), wall_time=float(report.wall_time), ready=bool(report.ready),
             claims=tuple(Claim(*claim) for claim in report.claims),
             streams=tuple(map(str, report.streams)))
-    except (TypeError, ValueError, OverflowError, RecursionError):
+    except (TypeError, ValueError, OverflowError, LifecycleError):
         return None
 
 

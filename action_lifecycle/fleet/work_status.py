@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-import json
 import re
 from typing import Any, NamedTuple
 
 from .errors import LedgerError
 from .operation_states import OperationState
+from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
 
 LISTED = 100
 """Maximum number of requests of each sort that are listed."""
@@ -163,8 +164,8 @@ def missing_letter(stream: str, letter_id: str) -> LetterMissing:
 def dead_letter(stream: str, letter_id: str, fields: Mapping[str, Any]) -> DeadLetter:
     """Return the letter of a worker (see OperationConsumer); what can't be read is empty."""
     try:
-        data = json.loads(fields.get('data') or '{}')
-    except (ValueError, RecursionError):
+        data = read_json(fields.get('data') or '{}', 'data')
+    except LifecycleError:
         data = None
     attempt = str(fields.get('attempt', ''))
     return DeadLetter(

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
 
 MAX_MESSAGE = 4 * 2**20
 """Maximum size of a message, in bytes."""
@@ -34,9 +35,9 @@ def pack(value: Any) -> bytes:
 def unpack(message: bytes) -> Any:
     """Return the value of a message; raises WireError."""
     try:
-        return json.loads(message, object_hook=_object)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise WireError(f"a message can't be read: {error}") from error
+        return _read(message, hook=_object)
+    except LifecycleError as error:
+        raise WireError(str(error)) from error
 
 
 def to_json_data(value: Any) -> Any:
@@ -47,12 +48,17 @@ def to_json_data(value: Any) -> Any:
     """
     message = pack(value)
     unpack(message)
-    return json.loads(message)
+    return _read(message)
 
 
 def from_json_data(data: Any) -> Any:
     """Return the value of `to_json_data`; raises WireError."""
     return unpack(json.dumps(data).encode())
+
+
+def _read(message: bytes, hook: Any = None) -> Any:
+    return read_json(message, "a message can't be read", surrogates=True, most=MAX_MESSAGE,
+                     hook=hook)
 
 
 def _binary(value: Any) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
 from ..documents.stamps import to_ns
 from ..world.expressions.field_paths import (
     ConvertStep,
@@ -306,8 +307,8 @@ def _text(old: str, steps: Sequence[Step], value: Any) -> str:
     if steps[0] == ConvertStep('number'):
         return repr(_plain(value))
     try:
-        data = json.loads(old)
-    except ValueError:
+        data = read_json(old, 'the text')
+    except LifecycleError:
         data = None
     return json.dumps(_in_json(data, steps[1:], value))
 

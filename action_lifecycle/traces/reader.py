@@ -31,6 +31,8 @@ from .contents import (
 from .curve import POINTS
 from .image import open_image
 from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
+from ..documents.errors import LifecycleError
+from ..documents.json_text import read_json
 from ..lifecycle.ports import Condition
 
 if TYPE_CHECKING:
@@ -156,9 +158,9 @@ class TraceReader:
 
     def _json(self, text: str, key: TraceKey) -> Any:
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(key, f'an event: {error}') from error
+            return read_json(text, 'an event')
+        except LifecycleError as error:
+            raise self._damaged(key, str(error)) from error
 
     def _typed(self, row: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the row; raises TraceError if a value has another type, or is not finite."""
@@ -175,7 +177,7 @@ class TraceReader:
 def _unpacked(width: int, data: bytes) -> tuple[np.ndarray, Any]:
     """Return arrival and stamp (n, 2), and the values of a chunk."""
     if width == 0:
-        rows = json.loads(data)
+        rows = json.loads(data)  # lists of numbers and texts; a megabyte of them
         return (np.array([[row[0], row[1]] for row in rows], float).reshape(-1, 2),
                 [row[2] for row in rows])
     if not 0 < width <= 100_000 or len(data) % (8 * (2 + width)):

@@ -21,6 +21,7 @@ from typing import Any
 
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema, schema_faults
+from ...documents.json_text import read_json
 from ...lifecycle.back_off import back_off
 
 URL, MODEL, KEY = 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API_KEY'
@@ -182,9 +183,9 @@ class LanguageModel:
                 if len(body) > MAX_BODY:
                     raise _Refused('', [f'the response is longer than {MAX_BODY} bytes'])
         try:
-            choice = json.loads(body)['choices'][0]
+            choice = read_json(bytes(body), 'the response', most=MAX_BODY)['choices'][0]
             text, why = choice['message'].get('content'), choice.get('finish_reason')
-        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        except (LifecycleError, LookupError, TypeError, AttributeError):
             raise _Refused('', ['the response is no chat completion']) from None
         if why in ('length', 'content_filter'):
             raise _Refused(str(text or ''), [f'it was cut off ({why}); answer shorter'])
@@ -203,9 +204,9 @@ async def _chunks(response: Any) -> AsyncIterator[bytes]:
 
 async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
     try:
-        answer = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise _Refused(text, [f'it is no JSON: {error}']) from None
+        answer = read_json(text, 'it is no JSON', finite=True)
+    except LifecycleError as error:
+        raise _Refused(text, [str(error)]) from None
     faults: Sequence[str] = await asyncio.to_thread(schema_faults, answer, schema)
     if not faults:
         faults = await asyncio.to_thread(check, answer)
@@ -217,10 +218,6 @@ async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
 def whole_characters(text: str) -> str:
     """Return a string with lone surrogates replaced, which can't be encoded."""
     return text.encode('utf-8', 'replace').decode()
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f'{name} is not in JSON')
 
 
 def _pause(failures: int, wanted: str | None) -> float:

@@ -15,7 +15,9 @@ from .skill import Call, MAX_CALLS, Parameter, Skill, SkillStore
 from ..builtin_states import ReadyState
 from ..chooser import awaited
 from ..plan_states import asked
+from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema
+from ...documents.json_text import read_object
 from ...graphs.state_types import register_state
 
 TRIES = 3
@@ -86,7 +88,8 @@ def _skill(answer: Mapping[str, Any]) -> tuple[Skill | None, list[str]]:
             parameters={given['name']: Parameter(
                 type=given['type'], description=given['description'])
                 for given in answer['parameters']},
-            steps=[Call(tool=step['tool'], arguments=json.loads(step['arguments'] or '{}'))
+            steps=[Call(tool=step['tool'], arguments=read_object(
+                step['arguments'], 'arguments', finite=True))
                    for step in answer['steps']]), []
-    except (pydantic.ValidationError, ValueError, RecursionError) as error:
+    except (pydantic.ValidationError, ValueError, LifecycleError) as error:
         return None, str(error).splitlines()[:20]

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from action_lifecycle_msgs.msg import FlowChange
 
 from ..node_data import flow_change_data
 from ..table import AttemptRow
+from ...documents.json_text import read_object
 from ...documents.stamps import to_seconds
 from ...journal.flow_rows import event_text, PLANNING, STAGE
 from ...lifecycle.text_format import printable
@@ -80,7 +80,7 @@ def flow_line(change: FlowChange) -> str:
 
 def line(change: Any) -> str:
     """Return one ActionStateChange as a line of ASCII characters."""
-    data = json.loads(change.data_json or '{}')
+    data = read_object(change.data_json, 'data_json')
     said = data.get('controller_said') or data.get('sensors_said')
     # For an error the cause is shown; it includes what the controller and the sensors reported.
     why = change.cause or said if change.to_state == 'error' or not said else said

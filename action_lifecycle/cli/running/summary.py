@@ -21,6 +21,7 @@ from rich.text import Text
 from ..client import NODE
 from ..exits import NotThere
 from ..table import at_clock, attempts_table
+from ...documents.json_text import read_object
 from ...flow.run.metrics import metrics_table
 from ...lifecycle.text_format import printable
 
@@ -66,7 +67,7 @@ def sum_up(
     console: Console, options: argparse.Namespace, result: ExecuteFlow.Result, changes: list[Any],
 ) -> None:
     """Print the summary of a flow, and write it to the file of `--json`."""
-    summary = json.loads(result.summary_json or '{}')
+    summary = read_object(result.summary_json, 'summary_json')
     if options.json:
         Path(options.json).write_text(json.dumps(
             {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,

@@ -24,6 +24,7 @@ from ..client import accepted, Client, connect
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..table import console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError
+from ...documents.json_text import DuplicateKey, read_json
 from ...documents.stamps import to_seconds
 from ...graphs.loader import load_graph
 from ...lifecycle.text_format import printable
@@ -71,7 +72,7 @@ def show_session(options: argparse.Namespace) -> None:
     data['dialogue'] = [{
         'time': to_seconds(entry.stamp), 'state': entry.state, 'actor': entry.actor,
         'text': entry.text} for entry in entries]
-    data['context'] = json.loads(answer.context_json or 'null')
+    data['context'] = read_json(answer.context_json or 'null', 'context_json')
     if options.json:
         print_json(data)
         return
@@ -131,7 +132,7 @@ def run_graph(options: argparse.Namespace) -> int:
             print_json({
                 'session_id': result.session_id, 'reason': result.reason, 'state': result.state,
                 'steps': result.steps, 'output': result.output,
-                'context': json.loads(result.context_json or 'null'),
+                'context': read_json(result.context_json or 'null', 'context_json'),
                 'error_code': code_name(result.error_code), 'error_msg': result.error_msg})
         else:
             print(printable(result.output))
@@ -234,7 +235,9 @@ def _json(text: str) -> str:
     if not text:
         return ''
     try:
-        json.loads(text)
-    except ValueError:
+        read_json(text, 'the input')
+    except DuplicateKey:
+        raise
+    except LifecycleError:
         return json.dumps(text)
     return text

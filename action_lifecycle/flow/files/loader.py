@@ -23,6 +23,7 @@ from .spec import FlowSpec
 from ..scheduling.dag import CycleError, topological_order
 from ...documents.budget import Budget, budget, BudgetExceeded, spend_on
 from ...documents.errors import DocumentError, Fault, LifecycleError, MAX_FAULTS
+from ...documents.json_text import read_json
 from ...documents.models import validate
 from ...documents.suggestions import nearest
 from ...documents.templates.template import has_template, names_read, render, TemplateError
@@ -312,7 +313,7 @@ def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def parse_loop(text: str, name: str, sources: Sources) -> LoadedFlow:
     """Return the flow of an action with `for_each` from the text that was journaled."""
-    flow = _loop_flow(json.loads(text), lambda raws, numbers: Document(
+    flow = _loop_flow(read_json(text, name), lambda raws, numbers: Document(
         name, {'flow': name, 'actions': raws}, (1, 1), {}))
     flow.sources, flow.chain = sources, (name,)
     _check_loop(flow)

@@ -31,6 +31,7 @@ from ...agents.steps import Session
 from ...agents.tools.registry import ToolRegistry
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema
+from ...documents.json_text import read_json
 from ...fleet.loop_thread import LoopThread
 from ...flow.planning.planners import PlanRequest
 from ...graphs.packaged import packaged_graph
@@ -204,11 +205,8 @@ class LanguageModelNode(ManagedNode):
 
 def _choice(request: Any) -> Choice:
     """Return the choice of a request; raises `LifecycleError` if the request is not valid."""
-    try:
-        context = json.loads(request.context_json or 'null')
-        schema = json.loads(request.answer_schema or 'null')
-    except (ValueError, RecursionError) as error:
-        raise LifecycleError(f'context_json or answer_schema is no JSON: {error}') from error
+    context = read_json(request.context_json or 'null', 'context_json is no JSON')
+    schema = read_json(request.answer_schema or 'null', 'answer_schema is no JSON')
     names = tuple(request.transitions)
     if schema is not None:
         check_schema(schema)

@@ -26,6 +26,7 @@ from ..shared.queries import page_limit
 from ...agents.sessions.host import SessionStatus
 from ...agents.sessions.hosting import NoSession, SessionOrder, Sessions, SessionView
 from ...documents.errors import LifecycleError, TransitionNotAllowed
+from ...documents.json_text import read_json
 from ...journal.row import EntryRefused, JournalError
 from ...lifecycle.futures import settle
 from ...lifecycle.states import ErrorCode
@@ -311,13 +312,4 @@ class _Follower:
 
 
 def _json(text: str, field_name: str) -> Any:
-    if not text:
-        return None
-    try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise LifecycleError(f'{field_name}: expected JSON: {error}') from error
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f'{name} is not in JSON')
+    return read_json(text, f'{field_name}: expected JSON', finite=True) if text else None

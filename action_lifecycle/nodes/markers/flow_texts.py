@@ -9,7 +9,6 @@ from collections import deque, OrderedDict
 from collections.abc import Callable
 import contextlib
 import functools
-import json
 from typing import Any
 
 from action_lifecycle_msgs.srv import GetRows
@@ -17,6 +16,7 @@ from action_lifecycle_msgs.srv import GetRows
 from ..shared.in_thread import InThread
 from ..shared.queries import MAX_LIMIT
 from ...documents.errors import LifecycleError
+from ...documents.json_text import read_json
 from ...flow.files.journaled import JournaledText
 from ...journal.row import Row
 from ...lifecycle.flow_ids import stored
@@ -103,7 +103,7 @@ class FlowTexts:
             answer = done.result()
             if answer.error_code != ErrorCode.NONE:
                 raise LifecycleError(answer.error_msg)
-            rows = deque(Row._make(json.loads(text)) for text in answer.rows_json)
+            rows = deque(Row._make(read_json(text, 'a row')) for text in answer.rows_json)
         except (LifecycleError, TypeError, ValueError) as error:
             self.fault = str(error)  # the next action asks again
             return

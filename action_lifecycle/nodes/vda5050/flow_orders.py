@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-import json
 from typing import Any
 
 from action_lifecycle_msgs.msg import ErrorCode
@@ -14,6 +13,7 @@ from action_lifecycle_msgs.srv import ControlFlow, EditFlow, GetHistory, ListAct
 
 from .followed_flow import REQUESTER
 from ...documents.errors import LifecycleError
+from ...documents.json_text import read_object
 from ...flow.run.flow_run import HELD
 from ...ros.calls.service_call import NoServer, RetryPolicy, ServiceCall
 from ...ros.node.lifecycle_node import ManagedNode
@@ -96,7 +96,7 @@ class FlowOrders:
         begun = await self._change(flow_id, lambda change: change.event == 'accepted')
         if begun is None:
             return None
-        return str(json.loads(begun.data_json).get('parameters', {}).get(DIGEST, ''))
+        return str(read_object(begun.data_json, 'data_json').get('parameters', {}).get(DIGEST, ''))
 
     async def _was_applied(self, flow_id: str, reason: str) -> bool:
         """Return whether the journal has the edit."""

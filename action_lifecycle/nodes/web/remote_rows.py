@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from action_lifecycle_msgs.srv import GetRows
 
 from ..shared.queries import MAX_LIMIT
 from ...documents.errors import LifecycleError
+from ...documents.json_text import read_json
 from ...journal.row import JournalError, Row
 from ...lifecycle.states import ErrorCode
 from ...ros.calls.service_call import RetryPolicy
@@ -76,8 +76,8 @@ class RemoteRows:
 
     def _rows(self, answer: Any) -> list[Row]:
         try:
-            rows = [Row._make(json.loads(text)) for text in answer.rows_json]
-        except (TypeError, ValueError) as error:
+            rows = [Row._make(read_json(text, 'JSON')) for text in answer.rows_json]
+        except (TypeError, ValueError, LifecycleError) as error:
             raise JournalError(f'{self.name}: a row that is not one: {error}') from error
         for row in rows:
             if fault := row.ill_formed():

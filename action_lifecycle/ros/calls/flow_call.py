@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-import json
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -25,6 +24,7 @@ from .goal_client import GoalClient
 from .service_call import RetryPolicy, ServiceCall
 from ..node.timers import Timeout
 from ...agents.tool_state import ToolError
+from ...documents.json_text import read_object
 from ...lifecycle.futures import settle
 from ...lifecycle.states import ErrorCode
 
@@ -64,7 +64,7 @@ class FlowEnd:
         actions = result.status.actions
         return cls(
             result.flow_id, result.error_code, result.error_msg or result.state,
-            json.loads(result.summary_json or '{}'),
+            read_object(result.summary_json, 'summary_json'),
             frozenset({result.error_code, *(action.error_code for action in actions)}),
             {action.action_id: action.state.outcome for action in actions})
 

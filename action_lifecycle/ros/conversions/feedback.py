@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import json
 from typing import Any
 
+from ...documents.errors import LifecycleError
+from ...documents.json_text import read_json
 from ...lifecycle.text_format import printable
 
 FEEDBACK_SHOWN = 60
@@ -18,8 +19,8 @@ FEEDBACK_SHOWN = 60
 def feedback_text(text: str) -> str:
     """Return the fields of a feedback (JSON) as `name value, ...`, shortened."""
     try:
-        fields = json.loads(text or '{}')
-    except ValueError:
+        fields = read_json(text or '{}', 'feedback')
+    except LifecycleError:
         return ''
     words = ', '.join(f'{name} {value}' for name, value in _leaves(fields))
     return printable(words, FEEDBACK_SHOWN)

@@ -16,6 +16,7 @@ from pathlib import Path
 from .safety import Safety, SafetyStatus
 from ...documents.durable_file import replacing, sync_folder
 from ...documents.errors import LifecycleError
+from ...documents.json_text import read_object
 from ...lifecycle.states import ErrorCode
 
 
@@ -33,12 +34,12 @@ class StopFile:
     def read(self) -> SafetyStatus | None:
         """Return the kept stop, None if there is none; an unreadable file counts as a stop."""
         try:
-            data = json.loads(self.path.read_text(encoding='utf-8'))
+            data = read_object(self.path.read_text(encoding='utf-8'), 'stop')
             return SafetyStatus(Safety.STOPPED, ErrorCode[data['code']],
                                 f"{data['reason']} (from before the restart)", str(data['topic']))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, LifecycleError) as error:
             return SafetyStatus(
                 Safety.STOPPED, ErrorCode.ESTOP, f"the stop file '{self.path}' can not be read, "
                 f'so there may have been a stop before the restart ({error!r})')

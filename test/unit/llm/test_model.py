@@ -50,6 +50,7 @@ def test_the_answer_is_limited_to_the_schema_and_the_key_comes_from_the_environm
 @pytest.mark.parametrize('answer, told', [
     ('to the right, I think', 'it is no JSON'),
     ('{"next_state": "right"', 'it is no JSON'),
+    ('{"next_state": "left", "next_state": "right"}', "duplicate key 'next_state'"),
     ('{"next_state": NaN}', 'NaN is not in JSON'),
     ({'next_state': 'up'}, ".next_state: 'up' is not one of ['left', 'right']"),
     ({'next_state': 'right', 'then': 'stop'}, "'then' was unexpected"),
@@ -159,7 +160,7 @@ def test_halves_of_characters_are_replaced_on_the_way_out_and_refused_on_the_way
     endpoint.answers = ['{"next_state": "\\ud800"}', RIGHT]
     assert ask(messages=[{'role': 'user', 'content': 'a\ud800b'}]) == RIGHT
     assert endpoint.requests[0]['messages'][0]['content'] == 'a?b'
-    assert 'is not one of' in endpoint.requests[1]['messages'][-1]['content']
+    assert 'a lone surrogate' in endpoint.requests[1]['messages'][-1]['content']
 
 
 def test_a_context_of_anything_becomes_messages(endpoint: Endpoint) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-import json
 import shlex
 from typing import Any
 
@@ -17,6 +16,8 @@ from .scripts import script
 from ...errors import LedgerError
 from ...smart_ledger import Happening, Lease, LedgerTask
 from ...work_status import id_time
+from ....documents.errors import LifecycleError
+from ....documents.json_text import read_json
 from ....lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
@@ -66,10 +67,10 @@ class RedisTasks:
         tasks = {}
         for task_id, text in found.items():
             try:
-                status, reason, updated = json.loads(text)
+                status, reason, updated = read_json(text, task_id)
                 tasks[task_id] = LedgerTask(
                     task_id, LedgerTaskStatus(status), str(reason), float(updated))
-            except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            except (TypeError, ValueError, OverflowError, LifecycleError) as error:
                 raise LedgerError(
                     f"key {key}: task '{task_id}' is {text[:200]!r}, expected a JSON list of "
                     'status, reason and time: something else wrote to it') from error

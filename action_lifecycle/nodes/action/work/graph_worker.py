@@ -20,6 +20,7 @@ from ...shared.background_worker import Apart
 from ...shared.paths import find_file
 from ....agents.sessions.hosted_graph import check_graph
 from ....documents.errors import LifecycleError
+from ....documents.json_text import read_json
 from ....graphs.loader import load_graph
 from ....lifecycle.ports import Handle
 from ....lifecycle.running.work_states import MAX_RESULT
@@ -180,7 +181,10 @@ class _FollowedSession(FollowedWork):
         found = {'state': result.state, 'output': result.output}
         note = ''
         if len(result.context_json) + len(json.dumps(found)) < MAX_RESULT:
-            found['context'] = json.loads(result.context_json or 'null')
+            try:
+                found['context'] = read_json(result.context_json or 'null', 'the context')
+            except LifecycleError as error:
+                note = f'not kept: {error}'
         else:
             note = f'the context of {len(result.context_json)} characters is not kept'
         return WorkResult('executed', self.node.now(), shown(result.output or result.state),
