@@ -13,8 +13,10 @@ from rclpy.task import Future
 
 from .goal_end import GoalEnd
 from .service_call import InvalidResponse, NoServer, RetryPolicy, ServiceCall, WentAway
+from ..interfaces.limits import READ_BYTES
 from ..interfaces.responses import ResponseCondition
 from ..interfaces.types import service_class
+from ..node.bounded_responses import bound_responses
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
 from ...lifecycle.states import ErrorCode
@@ -37,6 +39,7 @@ class _Client:
     def __init__(self, node: ManagedNode, service: str, type_name: str) -> None:
         self.client = node.create_client(
             service_class(type_name), node.resolve_service_name(service))
+        bound_responses(self.client, READ_BYTES)
         self.ready_at = math.inf  #: steady time (s)
 
 

@@ -21,11 +21,13 @@ from typing import Any
 import uuid
 
 from action_msgs.srv import CancelGoal
+from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from .slot_queue import Line
 from ..interfaces.qos import event_qos
+from ..node.bounded_responses import bound_responses, HEADER, TooLarge
 from ..node.goal_server import GoalServer, server_beside
 from ..node.guarded_node import GuardedNode
 from ..node.timers import Timeout
@@ -38,18 +40,27 @@ CANCELS = 10  #: maximum number of requests to cancel a goal
 PROBE = 1.0  #: maximum time (s) for a new server to answer a request for an unknown goal
 
 
+class UnreadResult:
+    """Stands for a response with a result that is too large; the status is its first field."""
+
+    def __init__(self, unread: TooLarge) -> None:
+        self.status = unread.begin[0]
+        self.result = unread
+
+
 class GoalClient:
     """
     Sends goals to one server, with goal ids given by the caller.
 
     `unanswered`: maximum number of goals that are neither accepted nor rejected, by default the
     queue size of this package's servers; goals beyond wait in `line`. `local`: whether goals to a
-    node on the same executor go without DDS.
+    node on the same executor go without DDS. `limit`: serialized size (bytes) from which on
+    results are not read (see `TooLarge`), and feedback is passed on as None.
     """
 
     def __init__(
         self, node: GuardedNode, action: Any, server: str, *, unanswered: int = 1000,
-        local: bool = True,
+        local: bool = True, limit: float = math.inf,
     ) -> None:
         self.server = server
         self.node = node
@@ -57,6 +68,8 @@ class GoalClient:
         self.heard = -math.inf  #: steady time (s) of the last message about a goal
         self._action = action
         self._destroyed = False
+        self._limit = limit
+        self._told_size = False
         self._listeners: dict[bytes, Callable[[Any], None]] = {}
         self.servers: frozenset[bytes] = frozenset()
         """DDS ids of the servers at the last check."""
@@ -78,10 +91,12 @@ class GoalClient:
             action.Impl.SendGoalService, f'{parts}/send_goal', qos_profile=qos)
         self.results = node.create_client(
             action.Impl.GetResultService, f'{parts}/get_result', qos_profile=qos)
+        if self._limit < math.inf:
+            bound_responses(self.results, int(self._limit), UnreadResult)
         self.cancels = node.create_client(CancelGoal, f'{parts}/cancel_goal', qos_profile=qos)
         self._feedback = node.create_subscription(
             action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(
-                self._pass_feedback, what=f'feedback of action {self.server}'), qos)
+                self._pass_feedback, what=f'feedback of action {self.server}'), qos, raw=True)
 
     def server_is_there(self) -> bool:
         """Return whether the server is discovered; checked at most every FRESH or THERE s."""
@@ -195,8 +210,20 @@ class GoalClient:
             self.node.destroy_client(client)
         self.node.destroy_subscription(self._feedback)
 
-    def _pass_feedback(self, message: Any) -> None:
-        self._pass_on(bytes(message.goal_id.uuid), message.feedback)
+    def _pass_feedback(self, data: bytes) -> None:
+        """Read a serialized message; its first field is the id of the goal, of 16 bytes."""
+        listener = self._listeners.get(data[HEADER:HEADER + 16])
+        if listener is None:
+            return
+        if len(data) <= self._limit:
+            listener(deserialize_message(data, self._action.Impl.FeedbackMessage).feedback)
+            return
+        listener(None)
+        if not self._told_size:
+            self._told_size = True
+            self.node.get_logger().warning(
+                f"feedback of server '{self.server}' is not read: {len(data)} bytes; at most "
+                f'{self._limit:g} are read')
 
     def _pass_on(self, key: bytes, feedback: Any) -> None:
         listener = self._listeners.get(key)

@@ -17,8 +17,10 @@ from .duplicate_responses import Answers
 from .goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from .goal_client import GoalClient
 from .goal_end import GoalEnd
+from ..interfaces.limits import RESULT_BYTES
 from ..interfaces.qos import state_qos
 from ..interfaces.types import action_class, constants_of
+from ..node.bounded_responses import TooLarge
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
 from ...lifecycle.states import ErrorCode
@@ -48,7 +50,8 @@ class MotionClient(GoalClient):
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
         super().__init__(
-            node, action_class(type_name), server, unanswered=UNANSWERED, local=False)
+            node, action_class(type_name), server, unanswered=UNANSWERED, local=False,
+            limit=RESULT_BYTES)
         self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
         self._answers = Answers(self.goals, self._second_goal_answer)
         self._ends = Answers(self.results, self._second_result)
@@ -130,8 +133,9 @@ class MotionGoal(GoalCall):
         server = f"server '{self._client.server}'"
         if end.how is Ending.RESULT:
             said = _WORDS[end.status]
+            unread = isinstance(end.result, TooLarge)
             return GoalEnd(said, _CODES[end.status], describe(said, end.result), True, end.time,
-                           end.result)
+                           None if unread else end.result)
         if self.sent_at and end.how in (Ending.ABSENT, Ending.UNKNOWN, Ending.VANISHED):
             self._motions.cancel_if_started(self._goal_id)
         code, message = {
@@ -169,6 +173,8 @@ class MotionGoal(GoalCall):
 
 def describe(said: str, result: Any) -> str:
     """Return the status, followed by the error code and error string of the result."""
+    if isinstance(result, TooLarge):
+        return f'{said}; its result was dropped: {result}'
     owner, code = result, getattr(result, 'error_code', None)
     text = getattr(result, 'error_string', '') or getattr(result, 'error_msg', '')
     if hasattr(code, 'val'):  # moveit_msgs/msg/MoveItErrorCodes

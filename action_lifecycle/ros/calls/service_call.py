@@ -13,6 +13,7 @@ from typing import Any
 from rclpy.task import Future
 
 from ..interfaces.limits import message_fault
+from ..node.bounded_responses import TooLarge
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
 from ...documents.errors import LifecycleError
@@ -146,7 +147,7 @@ class ServiceCall:
         if self._over:
             return
         response = call.result()
-        if fault := message_fault(response):
+        if fault := str(response) if isinstance(response, TooLarge) else message_fault(response):
             self._fail(InvalidResponse(f'{self._name}: invalid response: {fault}'))
             return
         self._sent.remove(call)

@@ -9,10 +9,20 @@ import functools
 import re
 from typing import Any
 
+from ...lifecycle.running.work_states import MAX_RESULT
+
 MAX_DOCUMENT = 4 * 1024 * 1024  #: characters of a flow, an edit, JSON
 MAX_TEXT = 65_536  #: characters of any other string
 MAX_ITEMS = 20_000  #: of a sequence, except of bytes
 MAX_BYTES = 4 * 1024 * 1024  #: of a sequence of bytes (uint8)
+RESULT_BYTES = 4 * MAX_RESULT
+"""
+Serialized size of a result or feedback from which on it is not read.
+
+A larger result could not be kept: the shortest JSON is "0," for the 8 bytes of an int64.
+"""
+READ_BYTES = 262_144
+"""Serialized size from which on a response, or a sample with lists of messages, is not read."""
 DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: fields, and those named *_json
 _CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
 _NUMBER = re.compile(r'(boolean|octet|u?int\d+|float|double)(\[\d+\])?\Z')

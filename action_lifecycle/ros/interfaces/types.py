@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import functools
 import importlib
 from typing import Any
 
-from rosidl_parser.definition import NamespacedType
+from rosidl_parser.definition import AbstractSequence, BasicType, NamespacedType
 
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
@@ -79,6 +79,26 @@ def installed_types(kind: str) -> tuple[str, ...]:
 def fields_of(cls: Any) -> Mapping[str, Any]:
     """Return the fields of a message class with their rosidl_parser types."""
     return dict(zip(cls.get_fields_and_field_types(), cls.SLOT_TYPES))
+
+
+@functools.lru_cache(maxsize=1000)
+def has_lists_of_messages(cls: Any) -> bool:
+    """
+    Return whether messages of a class are large only by sequences of messages.
+
+    So not for images and point clouds, whose sequences of numbers are converted at once.
+    """
+    elements = set(_sequences(cls))
+    return NamespacedType in elements and BasicType not in elements
+
+
+def _sequences(cls: Any) -> Iterator[type]:
+    """Yield the kinds of the elements of the sequences in a message."""
+    for kind in cls.SLOT_TYPES:
+        if isinstance(kind, AbstractSequence):
+            yield type(kind.value_type)
+        elif isinstance(element := getattr(kind, 'value_type', kind), NamespacedType):
+            yield from _sequences(class_of(element))
 
 
 def constants_of(cls: Any) -> dict[str, Any]:

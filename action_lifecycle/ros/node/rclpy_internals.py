@@ -130,7 +130,7 @@ def take_message(subscription: Any) -> tuple[Any, dict[str, Any]] | None:
     """
     handle = subscription.handle
     with handle:  # __enter__ returns None
-        return handle.take_message(subscription.msg_type, False)
+        return handle.take_message(subscription.msg_type, subscription.raw)
 
 
 def not_called(handle: Any) -> Any:

@@ -24,12 +24,14 @@ except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.serialization import deserialize_message
 
 from .lifecycle_node import ManagedNode
 from .rclpy_internals import take_message
 from .timers import Timeout
+from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
-from ..interfaces.types import message_class
+from ..interfaces.types import has_lists_of_messages, message_class
 from ...world.facts.facts_file import QosSpec
 
 #: no default QoS events, which are waitables (see GuardedNode.keep); `discover` reports more
@@ -69,7 +71,9 @@ class TopicReader:
         self._unspun = unspun(node)  # of a topic with max_rate, it keeps only the newest message
         self._owner = self._unspun if need.max_rate else node
         self._class = message_class(need.type)
-        self._take = need.take
+        self._raw = has_lists_of_messages(self._class)
+        self._take = self._read_bounded if self._raw else need.take
+        self._too_large = ''
         self._subscription: Any = None
         self._polling: Timeout | None = None
         self._reliable: Any = None
@@ -85,13 +89,13 @@ class TopicReader:
     def discover(self) -> bool:
         """Match the subscription to the publishers; returns whether any has the right type."""
         fitting, strange = self.publishers()
-        self.trouble = strange and f"topic '{self.name}' {strange}"
+        self.trouble = strange and f"topic '{self.name}' {strange}" or self._too_large
         qos = self._qos(fitting)
         if self._subscription is None or (fitting and qos.reliability != self._reliable):
             self._unsubscribe()
             self._reliable = qos.reliability
             self._subscription = self._owner.create_subscription(
-                self._class, self.name, self._take, qos, event_callbacks=SILENT)
+                self._class, self.name, self._take, qos, event_callbacks=SILENT, raw=self._raw)
             if self.need.max_rate:
                 self._poll()
         if self.need.qos.durability != 'volatile':
@@ -124,12 +128,25 @@ class TopicReader:
     def why_silent(self) -> str:
         """Return why no samples arrive, as far as the publishers show it; '' if they do not."""
         fitting, strange = self.publishers()
-        return '' if fitting else strange or 'nobody publishes it'
+        return self._too_large if fitting else strange or 'nobody publishes it'
 
     def close(self) -> None:
         """Unsubscribe."""
         self._unsubscribe()
-        self.trouble = ''
+        self.trouble = self._too_large = ''
+
+    def _read_bounded(self, data: bytes, *age: float) -> None:
+        """
+        Read a serialized message, unless it is too large.
+
+        A list of messages takes 50 µs for each of them, in which no other topic is read.
+        """
+        if len(data) > READ_BYTES:
+            self._too_large = f"topic '{self.name}': a message of {len(data)} bytes was not " \
+                              f'read; at most {READ_BYTES} are, of a type with lists of messages'
+            return
+        self._too_large = ''
+        self.need.take(deserialize_message(data, self._class), *age)
 
     def _unsubscribe(self) -> None:
         if self._polling is not None:
@@ -158,7 +175,8 @@ class TopicReader:
             self._fetching = self._unspun.create_subscription(
                 self._class, self.name, self._take, QoSProfile(
                     depth=self.need.qos.depth, reliability=QoSReliabilityPolicy.RELIABLE,
-                    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=SILENT)
+                    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=SILENT,
+                raw=self._raw)
             self._fetch(self._node.steady() + FETCH)
         self._latching = latching
 
