@@ -90,7 +90,7 @@ def _check(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
 def _check_names(flow: LoadedFlow, facts: FactSet | None) -> None:
     """Check the facts that conditions name, and the action types and fields of goals."""
     if facts is not None:
-        check_names(flow, facts.kinds)
+        check_names(flow, facts.kinds, facts.fixed)
     if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
         raise DocumentError(faults)
 

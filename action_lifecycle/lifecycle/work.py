@@ -166,6 +166,14 @@ class WorkSpec(StrictModel):
         """Return whether only the `stopped` condition of the action can show its stop."""
         return False
 
+    def evidence(self, confirmed: bool) -> tuple[str, str]:
+        """
+        Return field and text of the condition that shows its success; ('', '') if there is none.
+
+        `confirmed`: the action has `confirm`, which shows the outcome.
+        """
+        return '', ''
+
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield the faults when the flow is loaded, as (field, message); field '': all of it."""
         yield from ()

@@ -112,7 +112,7 @@ class Cases:
                     raise
                 yield self.document.fault(('cases', name, 'parameters'), f"case '{name}': {error}")
                 continue
-            check_names(flow, self.facts.kinds)
+            check_names(flow, self.facts.kinds, self.facts.fixed)
             yield from _Checks(self.document, ('cases', name), flow, self.facts).of_case(case)
         if flow is not None:
             yield from _Checks(self.document, (), flow, self.facts).of_robot(self.spec.robot)

@@ -152,7 +152,7 @@ class Mapped:
                             ('state', *place.split('.')), f"state.{place}: fact '{name}' is read "
                             "only on demand: it needs 'always: true' in the facts file")
         try:
-            check_names(self.example, facts.kinds)
+            check_names(self.example, facts.kinds, facts.fixed)
         except DocumentError as error:
             yield from error.faults
 

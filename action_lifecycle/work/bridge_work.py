@@ -75,6 +75,11 @@ class MessageWork(BridgeWork):
     def is_physical(self) -> bool:
         return self.physical
 
+    def evidence(self, confirmed: bool) -> tuple[str, str]:
+        if confirmed and self.over_response:  # it only tells what the service says
+            return '', ''
+        return self.condition_field, getattr(self, self.condition_field)
+
     def faults(self) -> Iterator[tuple[str, str]]:
         if not self.physical and has_gaps(self.data):
             yield self.data_field, ('{fact: …} and {expr: …} are for physical work; write a '

@@ -18,6 +18,9 @@ from .facts.facts import FactSet
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
+EVIDENCE = ('confirm', 'stopped', 'until')
+"""Names of conditions that show something; they must depend on what is measured."""
+
 
 class WatchOutcome(IntEnum):
     """The outcome of a watch; 1 to 4 are the numbers of ConfirmOutcome."""
@@ -83,15 +86,27 @@ def _wrong_name(text: str, name: str, message: str) -> DocumentError:
     return DocumentError([Fault('condition', 1, found.start() + 1 if found else 1, message)])
 
 
+def certain_fault(expression: Expression, known: Mapping[str, Any]) -> str:
+    """Return why a condition is no evidence, given the values that no sensor measures."""
+    if not expression.is_certain(known):
+        return ''
+    return ('it is true while all its facts are unknown, so it shows nothing; expected a '
+            'condition that needs a fact to be true')
+
+
 def condition_faults(
-    conditions: Iterable[Condition], facts: FactSet, parameters: Mapping[str, Any] | None = None
+    conditions: Iterable[Condition], facts: FactSet, parameters: Mapping[str, Any] | None = None,
+    known: Mapping[str, Any] = {},
 ) -> Iterable[tuple[int, str]]:
-    """Yield (index of the condition, fault)."""
+    """Yield (index of the condition, fault); `known`: parameters that have their last value."""
     for index, condition in enumerate(conditions):
         for fault in condition.faults():
             yield index, fault
         try:
-            compile_condition(condition.expression, facts, parameters)
+            expression = compile_condition(condition.expression, facts, parameters)
+            if condition.name in EVIDENCE and (
+                    fault := certain_fault(expression, {**facts.fixed, **known})):
+                yield index, fault
         except DocumentError as error:
             for entry in error.faults:
                 yield index, f'column {entry.column}: {entry.message}'

@@ -23,7 +23,7 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .condition import compile_condition, compile_over, WatchResult
+from .condition import certain_fault, compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, TruthValue
 from .expressions.constant_values import ConditionParameters
 from .facts.fact_sources import FactSources
@@ -162,7 +162,11 @@ class WorldModel:
         after: float = -math.inf, names: Mapping[str, Any] | None = None,
         on_update: OnUpdate | None = None,
     ) -> Confirm:
-        """Watch until all conditions are true or time is up; ignores samples up to `after`."""
+        """
+        Watch until all conditions are true or time is up; ignores samples up to `after`.
+
+        Raises DocumentError for a condition that is true whatever is measured.
+        """
         return self._open(Confirm, conditions, now, after, names, on_result, on_update)
 
     def maintain(
@@ -201,7 +205,7 @@ class WorldModel:
         self, kind: type[WatchT], conditions: Iterable[Condition], now: float, after: float,
         names: Mapping[str, Any] | None, on_result: OnResult, on_update: OnUpdate | None,
     ) -> WatchT:
-        judged = self._compile(conditions, names)
+        judged = self._compile(conditions, names, evidence=kind is Confirm)
         self.advance(now)
         topics = self.facts.topics(part.name for entry in judged for part in entry.parts)
         watch = kind(judged, self.now, after, on_result, on_update)
@@ -227,16 +231,20 @@ class WorldModel:
             heapq.heappush(self._dues, (watch.due, next(self._numbers), watch))
 
     def _compile(
-        self, conditions: Iterable[Condition], names: Mapping[str, Any] | None
+        self, conditions: Iterable[Condition], names: Mapping[str, Any] | None,
+        evidence: bool = False,
     ) -> Sequence[Judged]:
         parameters = ConditionParameters.of(names)
         judged = []
         for condition in conditions:
             faults = condition.faults()
+            expression = compile_condition(condition.expression, self.facts, parameters)
+            if evidence:
+                fault = certain_fault(expression, {**self.facts.fixed, **parameters})
+                faults += [f'{condition.expression!r}: {fault}'] if fault else []
             if faults:
                 raise DocumentError(Fault(condition.name or 'condition', 1, 1, fault)
                                     for fault in faults)
-            expression = compile_condition(condition.expression, self.facts, parameters)
             judged.append(Judged(condition, expression, [
                 self._sources.part(name, parameters) for name in expression.names]))
         return judged

@@ -26,6 +26,7 @@ from ...documents.yaml_document import Document
 from ...lifecycle.ports import Condition
 from ...lifecycle.schedule.schedule import schedule_faults
 from ...lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
+from ...world.condition import certain_fault
 from ...world.expressions.constant_values import as_value
 from ...world.expressions.expression import compile_expression
 from ...world.expressions.value_types import Kind, kind_of
@@ -160,9 +161,10 @@ def _action_faults(
     if not action.confirm and (action.physical or not action.steps):
         yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
                              'that it is done')
-    if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
+    if action.confirm and not _asks_sensors(action):
         yield document.fault((*path, 'confirm'), f"action '{action_id}': 'confirm' reads no fact, "
                              'so no sensor would be asked')
+    yield from _void_evidence(document, action_id, action, {})
     if action.maintain and not action.physical:
         yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
                              "'motion' that it could stop; 'maintain: []' leaves it out")
@@ -184,12 +186,20 @@ def _action_faults(
             yield from _number_faults(document, where, (field,), value)
 
 
-def check_names(flow: LoadedFlow, facts: Mapping[str, Kind]) -> None:
-    """Raise DocumentError if a condition is not valid for these facts; `facts`: kinds by name."""
+def check_names(
+    flow: LoadedFlow, facts: Mapping[str, Kind], fixed: Mapping[str, Any] = {}
+) -> None:
+    """
+    Raise DocumentError if a condition is not valid for these facts; `facts`: kinds by name.
+
+    `fixed`: the values that no sensor measures, such as constants.
+    """
     faults = [
         fault for one in with_nested(flow) for action_id, action in one.actions.items()
-        for fault in _condition_faults(
-            one.document, action_id, action, {*facts, *action.parameters}, facts)]
+        for fault in (
+            *_condition_faults(
+                one.document, action_id, action, {*facts, *action.parameters}, facts),
+            *_void_evidence(one.document, action_id, action, fixed))]
     if faults:
         raise DocumentError(faults)
 
@@ -235,6 +245,40 @@ def _condition_faults(
                     f"action '{action_id}', {said} {when.condition!r}, {fault}")
 
 
+def _void_evidence(
+    document: Document, action_id: str, action: ActionSpec, fixed: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Yield the conditions that are evidence, and true with these values and the parameters."""
+    known: dict[str, Any] = dict(fixed)
+    for name, value in action.parameters.items():
+        known.pop(name, None)
+        if not has_template(value) and not _unusable(action.parameters, name):
+            known[name] = as_value(value)
+    for where, said, text in _evidence(action):
+        try:
+            expression = compile_expression(text, None, condition=True, dotted=True)
+        except DocumentError:
+            continue  # reported as a separate fault
+        if fault := certain_fault(expression, known):
+            yield document.fault(
+                ('actions', action_id, *where), f"action '{action_id}', {said} {text!r}: {fault}")
+
+
+def _evidence(action: ActionSpec) -> Iterator[tuple[Path, str, str]]:
+    """Yield path, name in messages and text of the conditions that show an end or an outcome."""
+    for index, item in enumerate(action.confirm if _asks_sensors(action) else []):
+        yield ('confirm', index, 'condition'), 'confirm', item.condition
+    if action.stopped is not None:
+        yield ('stopped', 0, 'condition'), 'stopped', action.stopped.condition
+    for step in action.steps:
+        field, text = step.evidence(bool(action.confirm))
+        if text and not has_template(text):
+            yield (*step.path, field), f'{step.kind}: {field}', text
+    if action.repeat is not None and action.repeat.until is not None \
+            and not has_template(action.repeat.until.condition):
+        yield ('repeat', 'until', 'condition'), 'repeat until', action.repeat.until.condition
+
+
 def judged_conditions(action: ActionSpec) -> Iterator[tuple[Path, str, WhenSpec]]:
     """Yield the conditions in `after` and `repeat`, with their paths and names in messages."""
     for needed, when in action.after.items():
@@ -242,6 +286,11 @@ def judged_conditions(action: ActionSpec) -> Iterator[tuple[Path, str, WhenSpec]
             yield ('after', needed, 'condition'), f"after '{needed}' if", when
     if action.repeat is not None and action.repeat.until is not None:
         yield ('repeat', 'until', 'condition'), 'repeat until', action.repeat.until
+
+
+def _asks_sensors(action: ActionSpec) -> bool:
+    """Return whether a condition in `confirm` reads a fact."""
+    return any(_facts_read(item, action) for item in action.confirm)
 
 
 def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:

@@ -215,11 +215,17 @@ def checked_request(goal: ExecuteMotion.Goal) -> MotionRequest:
 
 def check_conditions(request: MotionRequest, facts: FactSet) -> None:
     """Raise LifecycleError if the conditions of a motion do not fit the facts."""
-    for label, conditions in (('maintain', request.maintain),
-                              ('stopped', [request.stopped] if request.stopped else [])):
+    works = map(work_of_step, request.steps)
+    for label, conditions in (
+            ('maintain', request.maintain), ('confirm', request.confirm),
+            ('stopped', [request.stopped] if request.stopped else []),
+            ('until', [work.until_condition() for work in works
+                       if isinstance(work, PublishSpec) and work.until])):
         # `hold` may exceed `within` here
-        timeless = [dataclasses.replace(condition, hold=0.0) for condition in conditions]
+        timeless = [dataclasses.replace(condition, name=label, hold=0.0)
+                    for condition in conditions]
         wrong = [f'{label}: {fault}'
-                 for _, fault in condition_faults(timeless, facts, request.parameters)]
+                 for _, fault in condition_faults(
+                     timeless, facts, request.parameters, request.parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))

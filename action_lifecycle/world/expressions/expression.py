@@ -30,6 +30,7 @@ from .functions import CONSTANTS, FUNCTIONS
 from .value_types import Kind
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # valid names of facts and parameters
+_OR_NOT = re.compile(r'\b(or|not)\b')
 
 
 def is_reserved(name: str) -> bool:
@@ -73,6 +74,13 @@ class Expression:
                 pass  # evaluated as a tree below, as only a part may be unknown
         self.error = ''
         return self._kleene(self._tree, values)
+
+    def is_certain(self, known: Mapping[str, Any]) -> bool:
+        """Whether it is true with these values alone: then it shows nothing that is measured."""
+        values = [known.get(name, CONSTANTS.get(name)) for name in self.names]
+        if any(value is None for value in values) and not _OR_NOT.search(self.text):
+            return False  # a part is unknown, and nothing but `or` and `not` can outweigh it
+        return self.evaluate(values) is True
 
     def _kleene(self, node: Any, values: Sequence[Any]) -> Any:
         if isinstance(node, Leaf):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .facts_file import FactSpec, TF_TOPICS, TF_TYPE, TfSpec
@@ -77,6 +78,19 @@ class FactSet(Mapping[str, Fact]):
 
     def __len__(self) -> int:
         return len(self.facts)
+
+    @cached_property
+    def fixed(self) -> Mapping[str, Any]:
+        """Return the values of the names that have one before any sample, such as constants."""
+        found: dict[str, Any] = dict(self.constants.values)
+        for name, fact in self.facts.items():
+            if isinstance(fact, ConstantFact):
+                found[name] = fact.value
+            elif isinstance(fact, DerivedFact) and name not in self.health:
+                value = fact.expression.evaluate([
+                    found.get(read) for read in fact.expression.names])
+                found.update({} if value is None else {name: value})
+        return found
 
     def topics(self, names: Iterable[str]) -> set[str]:
         """Return the topics that these facts need, as written in the file; ignores other names."""
