@@ -73,8 +73,7 @@ def forget_session(user_prompt: str) -> None:
     """Drop the ledger and the actions of an ended session from memory, not from a journal."""
     with _sessions.lock:
         _sessions.ledgers.pop(user_prompt, None)
-        for key in [key for key in _sessions.actions if key[0] == user_prompt]:
-            del _sessions.actions[key]
+        _sessions.forget(user_prompt)
 
 
 def get_action_state(user_prompt: str, action_id: str | int) -> ActionState:
@@ -93,8 +92,9 @@ def set_action_state(
     `outcome`: how a terminated action ended. It is required, and skipped or canceled, for an
     action that never started. After work it is succeeded if and only if this attempt was
     completed, else failed or canceled. `evidence` is required for status_verification_requested
-    after sensor_confirm. Raises `StateTransitionError` if the graph does not permit the change or
-    the journal write fails; then nothing has changed.
+    after sensor_confirm, and for completed if the action was restored from a ledger that does not
+    tell whether it had any. Raises `StateTransitionError` if the graph does not permit the change
+    or the journal write fails; then nothing has changed.
     """
     with _sessions.lock:
         _sessions.set_state(_sessions.action(user_prompt, action_id), state, reason,
@@ -119,10 +119,11 @@ def validate_state_transition(
 ) -> bool:
     """Return whether `set_action_state` without details would accept this state now."""
     with _sessions.lock:
-        machine = _sessions.action(user_prompt, action_id).machine
+        action = _sessions.action(user_prompt, action_id)
+        machine = action.machine
         possible = machine.possible_events()
         return new_state == machine.state or any(
-            one.target == new_state and one.event in possible
+            one.target == new_state and one.event in possible and not action.lacks_evidence(one)
             for one in machine.graph.transitions_from(machine.state))
 
 
@@ -165,14 +166,18 @@ def resume_from_user_input(user_prompt: str, action_id: str | int, reason: str =
                                (ActionState.COMPLETED, ActionState.ERROR))
 
 
-def restore_action_states_from_ledger(user_prompt: str, ledger: SessionLedger) -> int:
+def restore_action_states_from_ledger(
+    user_prompt: str, ledger: SessionLedger, *, may_have_moved: bool = True
+) -> int:
     """
     Restore the states of unknown actions from a ledger; returns their number.
 
-    Actions that the journal or this process knows are not changed.
+    Actions that the journal or this process knows are not changed. A ledger that keeps only
+    statuses does not tell whether an action has moved: it is then physical, unless
+    `may_have_moved` is False. Raises `LifecycleError` for a task that can't be used.
     """
     with _sessions.lock:
-        return _sessions.restore(user_prompt, ledger.tasks)
+        return _sessions.restore(user_prompt, ledger.tasks, may_have_moved)
 
 
 class ActionRetryTracker:

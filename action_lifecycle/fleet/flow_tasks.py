@@ -46,7 +46,7 @@ class ReadOnlyTasks:
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
-        token: int = 0,
+        token: int = 0, action: str = '',
     ) -> bool:
         self._refuse(session, task_id)
 

@@ -31,6 +31,7 @@ class LedgerTask(NamedTuple):
     A task in the ledger; `updated` in s since 1970.
 
     `waits`: one of BLOCKED_REASONS, why an action of a robot waits whatever its status is.
+    `action`: the record of an action of `lifecycle_hooks` for its restore, '' without one.
     """
 
     task_id: str
@@ -38,6 +39,7 @@ class LedgerTask(NamedTuple):
     reason: str
     updated: float
     waits: str = ''
+    action: str = ''
 
     @property
     def blocked_reason(self) -> str:
@@ -96,12 +98,12 @@ class Tasks(Protocol):
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
-        token: int = 0,
+        token: int = 0, action: str = '',
     ) -> bool:
         """
         Store a status; False if another holder has the claim, or had one after `token`.
 
-        `token`: of the last claim of this holder, 0 if it had none.
+        `token`: of the last claim of this holder, 0 if it had none. `action`: see LedgerTask.
         """
 
     def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
@@ -122,6 +124,8 @@ class SmartLedger:
     in this object; ledgers with the same `tasks` share them. With `FlowTasks`, the session is a
     flow of a robot, and its tasks can only be read.
     """
+
+    keeps_actions = True  #: see `journal.sessions.SessionLedger`
 
     def __init__(
         self, user_prompt: str, tasks: Tasks | None = None, *, claimant: str = '',
@@ -178,19 +182,20 @@ class SmartLedger:
         return None if found is None else found[0]
 
     def update_task_status(
-        self, task_id: str | int, status: LedgerTaskStatus | str, reason: str = ''
+        self, task_id: str | int, status: LedgerTaskStatus | str, reason: str = '', *,
+        action: str = '',
     ) -> bool:
         """
         Update the status of a task; IN_PROGRESS claims the task, a final status releases it.
 
         Returns False and changes nothing if another holder has claimed the task, also if that
-        claim has ended since.
+        claim has ended since. `action`: the record of an action of `lifecycle_hooks`.
         """
         task_id, status = str(task_id), LedgerTaskStatus(status)
         if status is LedgerTaskStatus.IN_PROGRESS and not self.claim(task_id):
             return False
         if not self._tasks.put(self.user_prompt, task_id, self._holder, status, reason,
-                               self._tokens.get(task_id, 0)):
+                               self._tokens.get(task_id, 0), action):
             return False
         if status in _ENDED:
             self.release(task_id, status.value)
@@ -248,7 +253,7 @@ class MemoryTasks:
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
-        token: int = 0,
+        token: int = 0, action: str = '',
     ) -> bool:
         key = session, task_id
         with self._lock:
@@ -257,7 +262,7 @@ class MemoryTasks:
                     or token not in (0, self._last_tokens.get(key)):
                 return False
             self._kept.setdefault(session, {})[task_id] = LedgerTask(
-                task_id, status, reason, time.time())
+                task_id, status, reason, time.time(), action=action)
             self._note(key, status.value, held, reason)
             return True
 

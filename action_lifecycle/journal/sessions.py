@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import partial
+import json
 import logging
 import threading
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from .action_rows import entry_of, replay
 from .journal import Journal
 from .row import JournalError, Row
 from ..documents.errors import LifecycleError, StateTransitionError
+from ..documents.json_text import read_json
 from ..documents.suggestions import nearest
 from ..graphs.graph import Graph, Transition
 from ..graphs.machine import Change, Machine
@@ -30,16 +32,17 @@ from ..lifecycle.states import ActionOutcome, ActionState, ErrorCode, LedgerTask
 
 _LOG = logging.getLogger(__name__)
 
+RESTORED = 'restored from the ledger'  #: cause of the row of an action that is restored
 RESTORED_AS = {
     LedgerTaskStatus.IN_PROGRESS: ActionState.IN_PROGRESS,
-    LedgerTaskStatus.VALIDATING: ActionState.STATUS_VERIFICATION_REQUESTED,
+    LedgerTaskStatus.VALIDATING: ActionState.SENSOR_CONFIRM,
     LedgerTaskStatus.BLOCKED: ActionState.PENDING,
     LedgerTaskStatus.COMPLETED: ActionState.COMPLETED,
     LedgerTaskStatus.FAILED: ActionState.ERROR,
     LedgerTaskStatus.CANCELLED: ActionState.TERMINATED,
     LedgerTaskStatus.SKIPPED: ActionState.TERMINATED,
 }
-"""The state of an action that is restored from its status in the ledger."""
+"""The state of an action of which the ledger has only the status, and which may have moved."""
 
 _RESTORED_OUTCOMES = {
     LedgerTaskStatus.CANCELLED: ActionOutcome.CANCELED,
@@ -48,7 +51,12 @@ _RESTORED_OUTCOMES = {
 
 
 class SessionLedger(Protocol):
-    """A ledger that is kept in sync with the statuses of a session's actions."""
+    """
+    A ledger that is kept in sync with the statuses of a session's actions.
+
+    If it has an attribute `keeps_actions` that is true, `update_task_status` also gets
+    `action=TEXT`, the record of the action, which its tasks return as attribute `action`.
+    """
 
     @property
     def tasks(self) -> Mapping[str, Any]:
@@ -62,12 +70,53 @@ class SessionAction(Action):
     """
     An action of a session.
 
-    It is physical after its first state `executing_motion`.
+    It is physical after its first state `executing_motion`, or if it was restored from a ledger
+    that does not tell whether it has moved.
     """
 
+    may_have_moved = False
+
     def physical(self, target: str = '') -> bool:
-        """Whether the action has had a motion, or is about to."""
-        return self.motions > 0 or target == ActionState.EXECUTING_MOTION
+        """Whether the action has had a motion, may have had one, or is about to."""
+        return (self.motions > 0 or self.may_have_moved
+                or target == ActionState.EXECUTING_MOTION)
+
+    def lacks_evidence(self, step: Transition, evidence: object = None) -> bool:
+        """Whether a step to completed has no evidence, since the ledger did not tell of any."""
+        return (step.event == 'verified' and self.may_have_moved
+                and not (evidence or self.evidence))
+
+    def apply(self, event: str, target: str, data: Mapping[str, Any], cause: str = '') -> None:
+        """Apply a journaled change; rows of older versions tell only the state."""
+        super().apply(event, target, data, cause)
+        if cause == RESTORED and event in ('restore', 'terminate'):
+            self._restore(data.get('action'), data)
+
+    def _restore(self, record: Mapping[str, Any] | None, data: Mapping[str, Any]) -> None:
+        if record is None:
+            self.may_have_moved = bool(data.get('may_have_moved', True))
+            if 'outcome' in data:
+                self.outcome = ActionOutcome(data['outcome'])
+            return
+        for name in _COUNTS:
+            setattr(self, name, int(record[name]))
+        self.may_have_moved = bool(record['may_have_moved'])
+        self.passed_completed = bool(record['passed_completed'])
+        self.outcome = ActionOutcome(record['outcome']) if record['outcome'] else None
+        self.error_code = self.failed_with = ErrorCode[record['error_code']]
+        self.error_msg = str(record['error_msg'])
+        self.evidence = list(record['evidence'])
+
+    def record(self) -> dict[str, Any]:
+        """Return what a ledger must keep for a restore of the action."""
+        return {
+            **{name: getattr(self, name) for name in _COUNTS}, 'state': self.state.value,
+            'may_have_moved': self.may_have_moved, 'passed_completed': self.passed_completed,
+            'outcome': self.outcome.value if self.outcome else '', 'evidence': self.evidence,
+            'error_code': self.error_code.name, 'error_msg': self.error_msg}
+
+
+_COUNTS = ('attempt', 'tries', 'motions', 'fallbacks', 'next_fallback', 'pendings')
 
 
 class Sessions:
@@ -80,6 +129,7 @@ class Sessions:
         self.ledgers: dict[str, SessionLedger] = {}
         self.aside: dict[tuple[str, str], str] = {}
         """Actions that could not be restored from the journal, with reasons."""
+        self._forgotten: set[str] = set()  # sessions whose rows are not in memory
         self._graph = graph
         self._warned = False
         for row in journal.rows(kind='transition') if journal is not None else ():
@@ -100,6 +150,13 @@ class Sessions:
                 'action %s of session %s is set aside: %s. Its state is unknown and can not be '
                 'changed; use a new action id', row.action_id, row.flow_id, self.aside[key])
 
+    def forget(self, session: str) -> None:
+        """Drop the actions of a session from memory; they are read again when asked for."""
+        for key in [key for key in self.actions if key[0] == session]:
+            del self.actions[key]
+        if self.journal is not None:
+            self._forgotten.add(session)
+
     def action(self, session: str, action_id: str | int) -> SessionAction:
         """
         Return an action; an unknown one is new, and is stored at its first change.
@@ -107,6 +164,10 @@ class Sessions:
         Raises `StateTransitionError` if it is set aside.
         """
         key = session, str(action_id)
+        if session in self._forgotten and self.journal is not None:
+            self._forgotten.discard(session)
+            for row in list(self.journal.rows(kind='transition', flow_id=session)):
+                self._read_back(row)
         if key in self.aside:
             raise StateTransitionError(
                 f'{session}/{action_id}', 'unknown', 'any other',
@@ -127,11 +188,16 @@ class Sessions:
         if state == action.state:
             return
         step = transition_to(action.machine, state)
+        if action.lacks_evidence(step, evidence):
+            raise StateTransitionError(
+                action.machine.name, step.source, step.target, 'the ledger that it was restored '
+                'from does not tell whether the sensors confirmed it: evidence is needed')
         details: dict[str, dict[str, Any]] = {
             'execute': {'goal_id': ''},
             'repeat_motion': {'goal_id': ''},
             'motion_done': {'ended': 0.0},
             'confirmed': {'evidence': evidence or []},
+            'verified': {'evidence': evidence} if evidence else {},
             'receive_fallback': {'strategy': '', 'next_fallback': action.next_fallback},
             'receive_recipe': {'fragment': {}},
             'fail': {'error_code': error_code.name, 'error_msg': reason},
@@ -170,26 +236,57 @@ class Sessions:
             return False
         return True
 
-    def restore(self, session: str, tasks: Mapping[str, Any]) -> int:
-        """Restore the states of unknown actions; returns their number."""
+    def restore(
+        self, session: str, tasks: Mapping[str, Any], may_have_moved: bool = True
+    ) -> int:
+        """
+        Restore the states of unknown actions; returns their number.
+
+        `may_have_moved`: actions of which the ledger keeps only the status.
+        """
         restored = 0
         for task_id, task in tasks.items():
             status = _status(task_id, task)
             if (session, str(task_id)) in self.aside:
                 continue
             action = self.action(session, task_id)
-            if (session, action.action_id) in self.actions or status is LedgerTaskStatus.PENDING:
+            if (session, action.action_id) in self.actions or (
+                    status is LedgerTaskStatus.PENDING and not getattr(task, 'action', '')):
                 continue
-            data = {'cause': 'restored from the ledger'}
-            event = 'restore'
-            if status in _RESTORED_OUTCOMES:
-                event, data['outcome'] = 'terminate', _RESTORED_OUTCOMES[status].value
-            state = RESTORED_AS[status]
-            self._record(action, event, action.state, state, data)
-            action.apply(event, state, data)
-            action.machine.restore(state)
+            state, data = self._restored(task_id, task, status, may_have_moved)
+            source = action.state
+            event = 'terminate' if state == ActionState.TERMINATED else 'restore'
+            try:
+                action.apply(event, state, data, RESTORED)  # first: the row has the attempt
+                action.machine.restore(state)
+            except (LifecycleError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise LifecycleError(f"task '{task_id}' of the ledger: the record of its action "
+                                     f'can not be used: {error!r}') from error
+            self._record(action, event, source, state, {**data, 'cause': RESTORED})
             restored += 1
         return restored
+
+    @staticmethod
+    def _restored(
+        task_id: str, task: Any, status: LedgerTaskStatus, may_have_moved: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the state of an action in the ledger and the data of the row that restores it."""
+        if text := getattr(task, 'action', ''):
+            try:
+                record = read_json(str(text), 'the record of its action', finite=True)
+                return str(record['state']), {
+                    'action': record,
+                    **({'outcome': record['outcome']} if record['outcome'] else {})}
+            except (LookupError, TypeError, LifecycleError) as error:
+                raise LifecycleError(
+                    f"task '{task_id}' of the ledger: the record of its action is "
+                    f'{str(text)[:200]!r}, expected what the ledger was given') from error
+        data: dict[str, Any] = {'may_have_moved': may_have_moved}
+        if status in _RESTORED_OUTCOMES:
+            data['outcome'] = _RESTORED_OUTCOMES[status].value
+        if status is LedgerTaskStatus.VALIDATING and not may_have_moved:
+            return ActionState.STATUS_VERIFICATION_REQUESTED, data
+        return RESTORED_AS[status], data
 
     def sync(self, action: SessionAction, reason: str) -> None:
         """Update the session's ledger; its exceptions are logged, the change stays."""
@@ -197,7 +294,10 @@ class Sessions:
         if ledger is None:
             return
         try:
-            ledger.update_task_status(action.action_id, action.ledger_status, reason)
+            details = {'action': json.dumps(action.record(), default=str)} \
+                if getattr(ledger, 'keeps_actions', False) else {}
+            ledger.update_task_status(
+                action.action_id, action.ledger_status, reason, **details)
         except Exception:
             _LOG.exception('the ledger of session %s did not take %s of action %s',
                            action.flow_id, action.ledger_status.value, action.action_id)
@@ -252,7 +352,8 @@ def _may_be_walked(
         step.target in avoided or step.event == 'confirmed'
         or (step.source == ActionState.ASSIGNED and action.state is not ActionState.ASSIGNED)
         or (step.event == 'terminate' and step.source == ActionState.ASSIGNED)
-        or (step.event == 'request_verification' and action.physical()))
+        or (step.event == 'request_verification' and action.physical())
+        or action.lacks_evidence(step))
 
 
 def _outcome(action: SessionAction, step: Transition, outcome: ActionOutcome | str | None) -> str:

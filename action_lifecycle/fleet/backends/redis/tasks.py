@@ -51,9 +51,10 @@ class RedisTasks:
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str,
-        token: int = 0,
+        token: int = 0, action: str = '',
     ) -> bool:
-        return self._run('put', session, task_id, holder, status.value, reason, token) == 1
+        return self._run(
+            'put', session, task_id, holder, status.value, reason, token, action) == 1
 
     def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         key = session_lease(session, task_id)
@@ -67,13 +68,14 @@ class RedisTasks:
         tasks = {}
         for task_id, text in found.items():
             try:
-                status, reason, updated = read_json(text, task_id)
+                status, reason, updated, *action = read_json(text, task_id)
                 tasks[task_id] = LedgerTask(
-                    task_id, LedgerTaskStatus(status), str(reason), float(updated))
+                    task_id, LedgerTaskStatus(status), str(reason), float(updated),
+                    action=str(action[0]) if action else '')
             except (TypeError, ValueError, OverflowError, LifecycleError) as error:
                 raise LedgerError(
                     f"key {key}: task '{task_id}' is {text[:200]!r}, expected a JSON list of "
-                    'status, reason and time: something else wrote to it') from error
+                    'status, reason, time and action: something else wrote to it') from error
         return tasks
 
     def history(self, session: str) -> list[Happening]:

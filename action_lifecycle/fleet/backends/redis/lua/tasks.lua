@@ -3,8 +3,8 @@
 -- KEYS: lease of the task (hash), tasks of the session (hash), history of the session (stream)
 -- ARGV: what to do, task id, holder, then
 --   claim: claimant, lease (ms) | heartbeat: token, lease (ms) | release: token, reason
---   put: status, reason, token that the holder got last (0: none); and at the end the time to live
---   of the keys (s)
+--   put: status, reason, token that the holder got last (0: none), record of an action (JSON or
+--   empty); and at the end the time to live of the keys (s)
 -- Returns the token, or 1, or 0 for a refusal.
 --
 -- A token is not below the time (ms), so that it is higher than one that a failover has lost.
@@ -54,7 +54,11 @@ if what == 'put' then
   if held[1] and not ours or ARGV[6] ~= '0' and held[3] ~= ARGV[6] then
     return 0
   end
-  redis.call('HSET', tasks, task, cjson.encode({ARGV[4], ARGV[5], now / 1000}))
+  local kept = {ARGV[4], ARGV[5], now / 1000}
+  if ARGV[7] ~= '' then
+    kept[4] = ARGV[7]
+  end
+  redis.call('HSET', tasks, task, cjson.encode(kept))
   note(ARGV[4], ours and held[2], ours and held[3], ARGV[5])
   return 1
 end
