@@ -78,6 +78,8 @@ class Evidence:
     held: float  #: time (s) for which it has been true without interruption
     facts: tuple[FactValue, ...] = ()
     note: str = ''  #: why it is unknown although the facts are known
+    hold: float = 0.0  #: time (s) for which it has to be true
+    longest: float = 0.0  #: the longest time (s) for which it has been true without interruption
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-compatible data."""

@@ -50,6 +50,9 @@ class WorldModel:
         self.facts = facts
         self.late = late
         self.now = -math.inf
+        self.look: Callable[[Iterable[str]], None] | None = None
+        """Called with topics before a decision on their samples; it may call `distrust`."""
+        self._distrusted: dict[str, str] = {}  #: reasons by topic
         self._sources = FactSources(facts)
         self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
@@ -93,6 +96,21 @@ class WorldModel:
                 if now - due > self.late:
                     watch.begin_anew(now)
                 self._judge(watch, due)
+
+    def distrust(self, topic: str, reason: str, now: float) -> None:
+        """
+        Drop the samples of a topic, as its messages can't be understood; '': they can again.
+
+        Its facts are unknown for `reason` until the next sample.
+        """
+        if reason == self._distrusted.get(topic, ''):
+            return
+        self._distrusted[topic] = reason
+        self.advance(now)
+        self._sources.distrust(topic, reason, self.now)
+        for watch in list(self._watching.get(topic, ())):
+            watch.due = self.now
+            self._judge(watch, self.now)
 
     @property
     def waiting(self) -> bool:
@@ -146,6 +164,8 @@ class WorldModel:
         self.advance(now)
         parameters = ConditionParameters.of(names)
         compiled = compile_over(text, self.facts, parameters)
+        if self.look is not None:
+            self.look(self.facts.topics(compiled.names))
         parts = [self._sources.part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
         value = compiled.evaluate(values)
@@ -209,6 +229,8 @@ class WorldModel:
         self.advance(now)
         topics = self.facts.topics(part.name for entry in judged for part in entry.parts)
         watch = kind(judged, self.now, after, on_result, on_update)
+        if self.look is not None:
+            watch.look = functools.partial(self.look, topics)
         watch.on_close = functools.partial(self._forget, topics)
         for topic in topics:
             self._watching.setdefault(topic, {})[watch] = None

@@ -39,10 +39,19 @@ def unmet_text(evidence: Iterable[Evidence], topics: Topics) -> str:
     """Format the evidence of conditions as a string; conditions that are not true come first."""
     entries = sorted(evidence, key=lambda entry: entry.verdict is TruthValue.TRUE)
     return '; '.join(
-        f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
+        f'{entry.condition}: {entry.expression} {_was(entry)} ('
         + (', '.join(_fact_in_words(fact, entry.stamp, topics) for fact in entry.facts)
            or 'no facts') + ')' + (f': {entry.note}' if entry.note else '')
         for entry in entries)
+
+
+def _was(entry: Evidence) -> str:
+    """Return the verdict in words; of a hold that was not reached, how long it was true."""
+    if entry.longest >= entry.hold:
+        return _IS[entry.verdict]
+    held = f'was true for {entry.longest:.2g} s of {entry.hold:g} s'
+    return held if entry.verdict is TruthValue.TRUE else \
+        _IS[entry.verdict] + (f', and {held} before' if entry.longest else '')
 
 
 def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
@@ -56,6 +65,8 @@ def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
 def silence(fact: FactValue, now: float, topics: Topics) -> str:
     """Return why a fact has no value at `now` (ROS time, s), with topic and age of the sample."""
     topic = topics.get(fact.topic, fact.topic)
+    if fact.stamp <= 0 and fact.note:
+        return fact.note
     if fact.stamp <= 0:
         why = topics.why(fact.topic) if topic else ''
         return f'no sample on {topic} yet' + (why and f' ({why})') if topic else 'not seen yet'

@@ -22,13 +22,14 @@ from .expressions.expression import Expression
 from .facts.fact_state import Source
 from ..lifecycle.ports import Condition
 
+ON_VALUES = (WatchOutcome.CONFIRMED, WatchOutcome.JUDGED)  #: outcomes that rely on samples
 _VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.FALSE}
 
 
 class Judged:
     """One condition of a watch with its last verdict."""
 
-    __slots__ = ('condition', 'expression', 'parts', 'since', 'verdict')
+    __slots__ = ('condition', 'expression', 'longest', 'parts', 'since', 'verdict')
 
     def __init__(self, condition: Condition, expression: Expression, parts: Sequence[Source]
                  ) -> None:
@@ -37,6 +38,7 @@ class Judged:
         self.parts = tuple(parts)
         self.verdict = TruthValue.UNKNOWN
         self.since = math.inf  #: time of the last change of the verdict
+        self.longest = 0.0  #: the longest time (s) for which it was true, without the present one
 
     def judge(self, now: float, after: float) -> bool:
         """Evaluate the condition; returns whether the verdict changed."""
@@ -46,6 +48,8 @@ class Judged:
         verdict = _VERDICTS[value]
         if verdict is self.verdict and self.since != math.inf:
             return False
+        if self.verdict is TruthValue.TRUE:
+            self.longest = max(self.longest, now - self.since)
         self.verdict = verdict
         self.since = now
         return True
@@ -73,11 +77,12 @@ class Judged:
     def evidence(self, now: float, after: float) -> Evidence:
         """Return the evidence of the last verdict."""
         max_age = self.condition.max_age
+        held = max(0.0, now - self.since) if self.verdict is TruthValue.TRUE else 0.0
         return Evidence(
-            self.condition.name, self.condition.expression, self.verdict, now,
-            max(0.0, now - self.since) if self.verdict is TruthValue.TRUE else 0.0,
+            self.condition.name, self.condition.expression, self.verdict, now, held,
             tuple(part.describe(now, after, max_age) for part in self.sources().values()),
-            self.expression.error if self.verdict is TruthValue.UNKNOWN else '')
+            self.expression.error if self.verdict is TruthValue.UNKNOWN else '',
+            self.condition.hold, max(held, self.longest))
 
 
 class Watch:
@@ -97,6 +102,7 @@ class Watch:
         self.open = True
         self.due = -math.inf  #: time of the next evaluation if no sample comes before
         self.on_close: Callable[[Watch], None] = lambda watch: None
+        self.look: Callable[[], None] | None = None  #: see WorldModel
         self._on_result = on_result
         self._on_update = on_update
 
@@ -132,6 +138,13 @@ class Watch:
             if judged.judge(now, self.after):
                 changed = True
         outcome = self.decide(now)
+        if outcome in ON_VALUES and self.look is not None:
+            self.look()
+            if not self.open:  # it was judged meanwhile
+                return
+            for judged in self.conditions:
+                judged.judge(now, self.after)
+            outcome = self.decide(now)
         if outcome is not None:
             self.cancel()
             self._on_result(WatchResult(outcome, self.evidence(now), now))

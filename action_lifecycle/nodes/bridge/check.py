@@ -22,6 +22,7 @@ from ...ros.interfaces.control_names import own_nodes
 from ...ros.interfaces.graph import names_seen
 from ...ros.interfaces.message_fields import fill, GoalFault, limit_faults
 from ...ros.interfaces.responses import ResponseCondition
+from ...ros.interfaces.type_hashes import other_receiver
 from ...ros.interfaces.types import sent_class, UnknownType
 from ...work.bridge_work import BridgeWork, work_of_step
 from ...work.call import CallSpec
@@ -50,8 +51,8 @@ class TopicCheck:
         """Yield the faults of the topics of these facts; ignores names that are no facts."""
         for topic in sorted(self.facts.topics(names)):
             reader = self._readers[topic]
-            fitting, strange = reader.publishers()
-            if strange and not fitting:
+            fitting, strange, misread, _ = reader.publishers()
+            if misread or (strange and not fitting):
                 yield f"topic '{reader.name}' {strange}"
             elif not fitting and topic not in TF_TOPICS:  # many robots have only one of these
                 self.unpublished.add(reader.name)
@@ -120,6 +121,9 @@ def step_faults(
     elif kind is not None and step.type not in seen[name]:
         yield fault('type', f"{what} '{step.server}' is of type {', '.join(seen[name])}, not "
                     + step.type)
+        return
+    elif kind is not None and (other := other_receiver(node, step.kind, name, step.type)):
+        yield fault('type', f"{what} '{step.server}': {other}")
         return
     if kind is not None:
         for entry in goal_faults(node, topics, kind, step, work.data_field, parameters):

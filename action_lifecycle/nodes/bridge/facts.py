@@ -48,6 +48,7 @@ class Facts:
         self.subscriptions = Subscriptions(
             node, self._needs(facts), linger=lambda: node.parameter('linger'))
         readers = self.subscriptions.readers
+        self.model.look = self._look
         self.names = Topics({topic: reader.name for topic, reader in readers.items()},
                             lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
@@ -66,7 +67,8 @@ class Facts:
             take = self._recorder.recording(
                 topic, type_name, functools.partial(self._take, topic), lambda: self.model.now)
             yield TopicNeed(topic, type_name, qos, take,
-                            max_rate=max(rates, default=0.0) if all(rates) else 0.0)
+                            max_rate=max(rates, default=0.0) if all(rates) else 0.0,
+                            distrust=functools.partial(self._distrust, topic))
 
     def declare(self) -> None:
         """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
@@ -107,10 +109,10 @@ class Facts:
 
     def destroy(self) -> None:
         """Unsubscribe and stop publishing."""
+        self.subscriptions.destroy()
         self._alarm.destroy()
         if self._timer is not None:
             self._timer.cancel()
-        self.subscriptions.destroy()
 
     def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
         try:
@@ -119,6 +121,16 @@ class Facts:
                 self.changed()
         except Exception:  # of a callback; it must not end the node
             self._node.log_exception(f'topic {topic}')
+
+    def _distrust(self, topic: str, reason: str) -> None:
+        name = self.subscriptions.readers[topic].name
+        self.model.distrust(topic, reason and f"topic '{name}' {reason}", self._node.now())
+        self.changed()
+
+    def _look(self, topics: Iterable[str]) -> None:
+        """Match the publishers before a decision: one may have come since the last poll."""
+        for topic in topics:
+            self.subscriptions.readers[topic].look()
 
     def _advance(self) -> None:
         self.model.advance(self._node.now())

@@ -68,7 +68,8 @@ class SafetyGuard:
         for spec in self.monitor.specs():
             take = node.guarded(functools.partial(self._take, spec), what=f'topic {spec.topic}')
             need = TopicNeed(spec.topic, spec.type, spec.qos, recorder.recording(
-                spec.topic, spec.type, take, node.now, stand_in=True))
+                spec.topic, spec.type, take, node.now, stand_in=True),
+                distrust=functools.partial(self._distrust, spec))
             subscriptions = Subscriptions(node, [need], linger=lambda: 0.0)
             subscriptions.hold([spec.topic])
             self._subscriptions.append(subscriptions)
@@ -160,6 +161,10 @@ class SafetyGuard:
                             latched=age is not None)
         self._set_alarm()
 
+    def _distrust(self, spec: SafetySpec, reason: str) -> None:
+        self.monitor.distrust(spec, reason, self._node.steady())
+        self._set_alarm()
+
     def _advance(self) -> None:
         """Evaluate the topics; if a deadline is due, read waiting messages first."""
         if self._node.steady() >= self.monitor.next_deadline():
@@ -172,8 +177,7 @@ class SafetyGuard:
         """Update the publishers of the topics in the monitor."""
         self._polled = self._node.steady()
         for spec, reader in self._readers:
-            publishers = [bytes(info.endpoint_gid)
-                          for info in self._node.get_publishers_info_by_topic(reader.name)]
+            publishers = reader.look()
             if self.monitor.set_publishers(spec, publishers, self._node.steady()):
                 reader.fetch_again()
 
@@ -225,7 +229,7 @@ class SafetyGuard:
             return ''
         reader = next(reader for _, reader in self._readers if reader.name == self.status.topic)
         if reader.trouble:
-            return f': {reader.trouble}'
+            return '' if reader.misread else f': {reader.trouble}'
         there = self._node.count_publishers(self.status.topic)
         if not there:
             return ': nobody publishes it'

@@ -15,10 +15,12 @@ from .goal_end import GoalEnd
 from .service_call import InvalidResponse, NoServer, RetryPolicy, ServiceCall, WentAway
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.responses import ResponseCondition
+from ..interfaces.type_hashes import other_receiver
 from ..interfaces.types import service_class
 from ..node.bounded_responses import bound_responses
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
+from ...documents.errors import LifecycleError
 from ...lifecycle.states import ErrorCode
 from ...lifecycle.text_format import value_in_words
 from ...work.call import CallSpec
@@ -41,6 +43,10 @@ class _Client:
             service_class(type_name), node.resolve_service_name(service))
         bound_responses(self.client, READ_BYTES)
         self.ready_at = math.inf  #: steady time (s)
+
+
+class OtherDefinition(LifecycleError):
+    """A service has another definition of its type; nothing was sent."""
 
 
 class CallGoal:
@@ -72,6 +78,9 @@ class CallGoal:
     def send(self, request: Any) -> None:
         """Send the request when the service is there."""
         def message() -> Any:
+            other = other_receiver(self._node, 'call', self._client.srv_name, self._spec.type)
+            if other:
+                raise OtherDefinition(f'{self._name} was sent nothing: {other}')
             self._sent = True
             self._on_state('sent')
             return request
@@ -118,6 +127,8 @@ class CallGoal:
             self._judge(done.result())
         elif isinstance(error, NoServer):
             self._end('', ErrorCode.SERVER_MISSING, str(error), stopped=True)
+        elif isinstance(error, OtherDefinition):
+            self._end('', ErrorCode.GOAL_INVALID, str(error), stopped=True)
         elif isinstance(error, InvalidResponse):
             self._end('aborted', ErrorCode.CALL_FAILED, str(error), stopped=True)
         else:

@@ -19,6 +19,7 @@ from .goal_client import GoalClient
 from .goal_end import GoalEnd
 from ..interfaces.limits import RESULT_BYTES
 from ..interfaces.qos import state_qos
+from ..interfaces.type_hashes import other_receiver
 from ..interfaces.types import action_class, constants_of
 from ..node.bounded_responses import TooLarge
 from ..node.lifecycle_node import ManagedNode
@@ -52,6 +53,8 @@ class MotionClient(GoalClient):
         super().__init__(
             node, action_class(type_name), server, unanswered=UNANSWERED, local=False,
             limit=RESULT_BYTES)
+        self.type = type_name
+        self.full_name = node.resolve_topic_name(server)
         self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
         self._answers = Answers(self.goals, self._second_goal_answer)
         self._ends = Answers(self.results, self._second_result)
@@ -127,6 +130,14 @@ class MotionGoal(GoalCall):
             on_state=on_state, on_feedback=on_feedback)
         self._motions = client
         client.on_second_answer[goal_id.bytes] = self._answered_twice
+
+    def _send(self, goal: Any) -> None:
+        client = self._motions
+        other = other_receiver(self._node, 'motion', client.full_name, client.type)
+        if other:
+            self._fail_with(ErrorCode.GOAL_INVALID, f'was sent nothing: {other}', stopped=True)
+        else:
+            super()._send(goal)
 
     def outcome(self, end: CallEnd) -> GoalEnd:
         """Convert the end of the call to a GoalEnd."""

@@ -14,6 +14,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.task import Future
 
 from .goal_end import GoalEnd
+from ..interfaces.type_hashes import other_receiver
 from ..interfaces.types import message_class
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
@@ -105,6 +106,12 @@ class PublishGoal:
     # -- from the first message to the end
 
     def _begin(self) -> None:
+        other = other_receiver(
+            self._node, 'publish', self._publisher.topic_name, self._spec.type)
+        if other:
+            self._end('', ErrorCode.GOAL_INVALID, f'{self._name}: nothing was sent: {other}',
+                      stopped=True)
+            return
         self._begun = self._node.now()
         if not self._spec.rate:
             self._publish('sent')

@@ -7,6 +7,9 @@ Subscriptions that exist while they are needed, with QoS that matches the publis
 While a topic is subscribed, the publishers are checked periodically, as they may appear late,
 restart with another QoS, or have another type than the facts file.
 
+A topic with a publisher whose definition of the type is not ours is not subscribed: its messages
+would be misread, and do not tell who sent them.
+
 Latched messages are fetched by a separate subscription. So the live subscription receives from all
 publishers, latching or not, and the age of a latched message is known.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -31,6 +34,7 @@ from .rclpy_internals import take_message
 from .timers import Timeout
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
+from ..interfaces.type_hashes import other_definition
 from ..interfaces.types import has_lists_of_messages, message_class
 from ...world.facts.facts_file import QosSpec
 
@@ -49,7 +53,8 @@ class TopicNeed:
     A topic to read; `max_rate` in Hz, 0: every message.
 
     `take(message)` is called for a live message, `take(message, age)` for a message latched `age`
-    s ago; it must not raise.
+    s ago; it must not raise. `distrust(reason)` is called when the messages cease to count, and
+    with '' when they count again.
     """
 
     topic: str
@@ -57,6 +62,16 @@ class TopicNeed:
     qos: QosSpec
     take: Take
     max_rate: float = 0.0
+    distrust: Callable[[str], None] = lambda reason: None
+
+
+class Publishers(NamedTuple):
+    """The publishers of a topic."""
+
+    fitting: list[Any]  #: of the right type
+    strange: str  #: what the others carry; '' if there are none
+    misread: bool  #: a publisher of the right type has another definition of it
+    gids: frozenset[bytes]  #: of all
 
 
 class TopicReader:
@@ -67,6 +82,8 @@ class TopicReader:
         self.users = 0
         self.name = node.resolve_topic_name(need.topic)
         self.trouble = ''
+        self.misread = ''  #: why it is not subscribed although it is needed, after the name
+        self._gids: frozenset[bytes] = frozenset()  #: of the publishers at the last look
         self._node = node
         self._unspun = unspun(node)  # of a topic with max_rate, it keeps only the newest message
         self._owner = self._unspun if need.max_rate else node
@@ -83,13 +100,36 @@ class TopicReader:
 
     @property
     def subscribed(self) -> bool:
-        """Whether the topic is subscribed."""
-        return self._subscription is not None
+        """Whether the topic is subscribed, or would be if its publishers could be understood."""
+        return self._subscription is not None or bool(self.misread)
+
+    def look(self) -> frozenset[bytes]:
+        """Return the ids of the publishers; if others are there than before, match them."""
+        found = self.publishers()
+        if self.subscribed and self._gids != gids_of(found.fitting):
+            self._note(found)
+            Timeout(self._node, 0.0, self._match_soon)  # not in the callback of its subscription
+        return found.gids
 
     def discover(self) -> bool:
         """Match the subscription to the publishers; returns whether any has the right type."""
-        fitting, strange = self.publishers()
-        self.trouble = strange and f"topic '{self.name}' {strange}" or self._too_large
+        found = self.publishers()
+        self._note(found)
+        return self._match(found.fitting)
+
+    def _note(self, found: Publishers) -> None:
+        self._gids = gids_of(found.fitting)
+        self.trouble = found.strange and f"topic '{self.name}' {found.strange}" or self._too_large
+        self._set_misread(found.strange if found.misread else '')
+
+    def _match_soon(self) -> None:
+        if self.subscribed:
+            self.discover()
+
+    def _match(self, fitting: list[Any]) -> bool:
+        if self.misread:
+            self._unsubscribe()
+            return False
         qos = self._qos(fitting)
         if self._subscription is None or (fitting and qos.reliability != self._reliable):
             self._unsubscribe()
@@ -117,23 +157,33 @@ class TopicReader:
             self._latching = frozenset()
             self.discover()
 
-    def publishers(self) -> tuple[list[Any], str]:
-        """Return the publishers of the right type, and a message on the others."""
+    def publishers(self) -> Publishers:
+        """Return the publishers of the topic."""
         publishers = self._node.get_publishers_info_by_topic(self.name)
         strange = sorted({info.topic_type for info in publishers} - {self.need.type})
-        return ([info for info in publishers if info.topic_type == self.need.type],
-                '' if not strange else
-                f"carries {', '.join(strange)}; the facts file says {self.need.type}")
+        fitting = [info for info in publishers if info.topic_type == self.need.type]
+        misread = other_definition(fitting, self.need.type)
+        return Publishers(fitting, f'has {misread}' if misread else '' if not strange else
+                          f"carries {', '.join(strange)}; the facts file says {self.need.type}",
+                          bool(misread), gids_of(publishers))
 
     def why_silent(self) -> str:
         """Return why no samples arrive, as far as the publishers show it; '' if they do not."""
-        fitting, strange = self.publishers()
-        return self._too_large if fitting else strange or 'nobody publishes it'
+        fitting, strange, misread, _ = self.publishers()
+        return strange if misread else self._too_large if fitting else \
+            strange or 'nobody publishes it'
 
     def close(self) -> None:
         """Unsubscribe."""
         self._unsubscribe()
         self.trouble = self._too_large = ''
+        self._gids = frozenset()
+        self._set_misread('')
+
+    def _set_misread(self, reason: str) -> None:
+        if reason != self.misread:
+            self.misread = reason
+            self.need.distrust(reason)
 
     def _read_bounded(self, data: bytes, *age: float) -> None:
         """
@@ -168,8 +218,8 @@ class TopicReader:
 
     def _fetch_latched(self, publishers: list[Any]) -> None:
         """Fetch the messages of new latching publishers."""
-        latching = frozenset(
-            bytes(info.endpoint_gid) for info in publishers
+        latching = gids_of(
+            info for info in publishers
             if info.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL)
         if latching - self._latching and self._fetching is None:
             self._fetching = self._unspun.create_subscription(
@@ -203,6 +253,11 @@ class TopicReader:
         found = take_message(self._subscription)
         if found is not None:
             self._take(found[0])
+
+
+def gids_of(infos: Iterable[Any]) -> frozenset[bytes]:
+    """Return the ids of endpoints."""
+    return frozenset(bytes(info.endpoint_gid) for info in infos)
 
 
 def unspun(node: ManagedNode) -> Node:

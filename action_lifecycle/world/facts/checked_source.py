@@ -107,9 +107,14 @@ class CheckedSource(Source):
         for check in self.checks:
             check.clear()
 
+    def distrust(self, reason: str) -> None:
+        self.source.distrust(reason)
+        for check in self.checks:
+            check.clear()
+
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         found = self.source.describe(now, after, max_age)
-        if found.validity is Validity.STALE:
+        if found.validity is Validity.STALE or self.source.distrusted:
             return found
         note = self.note(now)
         return replace(found, validity=Validity.UNKNOWN, note=note) if note else found

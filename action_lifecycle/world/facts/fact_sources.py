@@ -27,6 +27,7 @@ class FactSources:
         self._by_topic: dict[str, list[TopicSource | CheckedSource]] = {}
         self._windows: dict[str, list[WindowSource]] = {}
         self._tf: list[TfSource | CheckedSource] = []
+        self._distrusted: dict[str, str] = {}  #: reasons by topic of tf
         for fact in facts.values():
             self._sources[fact.name] = self._source(fact)
         self._checks = connect_checks(facts, self._sources, lambda name: self.part(name, {}))
@@ -74,6 +75,18 @@ class FactSources:
                 pose.refresh(now)
         for check in self._checks.get(topic, ()):
             check.update(now)
+
+    def distrust(self, topic: str, reason: str, now: float) -> None:
+        """Drop the samples of a topic; see WorldModel.distrust."""
+        for source in self._by_topic.get(topic, ()):
+            source.distrust(reason)
+        if topic in TF_TOPICS:
+            self._frames.forget()
+            self._distrusted[topic] = reason
+            reason = next(filter(None, self._distrusted.values()), '')
+            for pose in self._tf:
+                pose.distrust(reason)
+                pose.refresh(now)
 
     def changes(self, topic: str, now: float) -> float:
         """Return when a check or a window on this topic may change next without a sample."""

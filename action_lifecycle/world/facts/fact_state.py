@@ -28,10 +28,11 @@ from ..expressions.functions import known
 class Source:
     """The state of one fact."""
 
-    __slots__ = ('max_age', 'name', 'topic', 'unit')
+    __slots__ = ('distrusted', 'max_age', 'name', 'topic', 'unit')
     parts: Sequence[Source] = ()  #: the facts that it is computed from
 
     def __init__(self, name: str, topic: str, unit: str, max_age: float) -> None:
+        self.distrusted = ''  #: why the messages of its topic do not count
         self.name = name
         self.topic = topic
         self.unit = unit
@@ -63,6 +64,11 @@ class Source:
     def clear(self) -> None:
         """Drop all samples, after time jumped back."""
 
+    def distrust(self, reason: str) -> None:
+        """Drop all samples for a reason; '': the next ones count again."""
+        self.clear()
+        self.distrusted = reason
+
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         """Return value, stamp and validity for evidence."""
         stamp = self.stamp_at(now)
@@ -76,7 +82,7 @@ class Source:
         return FactValue(
             self.name, self.read(now, -math.inf, math.inf) if value is None else value,
             stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
-            self.why_not(now) if value is None else '')
+            self.distrusted or self.why_not(now) if value is None else '')
 
     def why_not(self, now: float) -> str:
         """Return why the newest sample has no value; '' if it has one or there is no sample."""

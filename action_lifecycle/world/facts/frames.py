@@ -43,6 +43,10 @@ class Frames:
             child: transform for child, transform in self._frames.items()
             if transform.stamp == np.inf}
 
+    def forget(self) -> None:
+        """Drop all transforms."""
+        self._frames.clear()
+
     def ingest(self, message: Any, received: float, *, static: bool) -> set[str]:
         """Process a TFMessage received at `received` (s); returns the changed child frames."""
         moved = set()

@@ -41,6 +41,8 @@ class TopicSource(Source):
 
         A message without the fact, or older than the last sample, is ignored.
         """
+        if self.distrusted:
+            return False
         try:
             stamp = self._stamp_of(message)
             if stamp is None or stamp > latest:  # a measurement can't be later than its message

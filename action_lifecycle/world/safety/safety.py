@@ -79,6 +79,7 @@ class _TopicGuard:
         self._said_stop = -math.inf
         self._lost = False
         self._fault = ''  #: why the last message does not count
+        self._misread = ''  #: why no message counts
         self._seen = -math.inf
         self._beats = 0
         self._counted = -math.inf
@@ -97,7 +98,15 @@ class _TopicGuard:
             self._beats = 0
         return lost
 
+    def distrust(self, reason: str) -> None:
+        """Ignore all messages, as they can't be understood; '': they can again."""
+        self._misread = reason
+        self.unseen = True
+        self._beats = 0
+
     def take(self, message: Any, now: float, published: float | None, latched: bool) -> None:
+        if self._misread:
+            return
         if self._given.stops(message):
             self._says_stop, self._said_stop = True, now
         else:
@@ -152,6 +161,8 @@ class _TopicGuard:
 
     def doubt(self) -> str:
         """Return why it is unknown whether the topic permits motions; '' if it is known."""
+        if self._misread:
+            return f'{self._name} is not heard: it {self._misread}'
         count = len(self._publishers)
         why = f': {self._fault}' if self._fault else ''
         if count > 1:
@@ -223,6 +234,13 @@ class SafetyMonitor:
         lost = [guard.set_publishers(publishers) for guard in self._guards if guard.spec is spec]
         self.advance(now)
         return any(lost)
+
+    def distrust(self, spec: SafetySpec, reason: str, now: float) -> None:
+        """Ignore the messages of the topic of `spec` for a reason; '': they count again."""
+        for guard in self._guards:
+            if guard.spec is spec:
+                guard.distrust(reason)
+        self.advance(now)
 
     def advance(self, now: float) -> None:
         """Evaluate the topics at `now`."""
