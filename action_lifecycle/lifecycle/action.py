@@ -11,9 +11,10 @@ are restored, so memory and journal always agree.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
-from .ports import Evidence, Recorder
+from .ports import Evidence, MotionStep, Recorder
 from .spec import ActionSpec
 from .states import (
     ActionOutcome,
@@ -24,6 +25,7 @@ from .states import (
     LedgerTaskStatus,
     task_status,
 )
+from .work import WorkSpec
 from ..graphs.graph import Graph
 from ..graphs.machine import Machine
 
@@ -80,6 +82,8 @@ class Action:
         self.fields: dict[str, Any] = {}
         self.seen: dict[str, Any] = {}  #: values that its templates read at its start
         self.last = False  #: no retry or fallback follows its next error
+        self.foreign_goals = ''  #: a person's choice for this attempt: wait, allow
+        self.unstopped = False  #: not seen to stop after another client has ended its goal
         self.outcome: ActionOutcome | None = None
         self.cancel_requested = self.skip_requested = False
         self.error_code = self.failed_with = ErrorCode.NONE
@@ -113,6 +117,21 @@ class Action:
         if outcome is None and self.passed_completed:
             outcome = ActionOutcome.SUCCEEDED
         return ledger_status(self.state, outcome)
+
+    @property
+    def foreign_policy(self) -> str:
+        """What follows when another client's goal prevents or ends its motion: ask, wait, fail."""
+        policies = {step.foreign_goals for step in self.spec.motion}
+        return next((one for one in ('ask', 'wait') if one in policies), 'fail')
+
+    def bridge_step(self, step: WorkSpec) -> MotionStep:
+        """Return a step for the bridge, as a person has decided about other clients' goals."""
+        found: MotionStep = step.bridge_step()
+        if self.foreign_goals and step.kind == 'motion':
+            allowed = found.options.get('foreign_goals') == 'allow'
+            return dataclasses.replace(found, options={
+                **found.options, 'foreign_goals': 'allow' if allowed else self.foreign_goals})
+        return found
 
     @property
     def blocked_reason(self) -> str:
@@ -161,6 +180,8 @@ class Action:
         self.attempt = self.attempt_after(event)
         if event in ATTEMPT_EVENTS:
             self._forget_attempt()
+            if event != 'apply_fallback':
+                self.foreign_goals = ''
             self.tries = self.tries + 1 if event == 'retry' else 0
             self.waited += float(data.get('waited', 0.0))
             self.fallbacks += event == 'apply_fallback'
@@ -172,6 +193,7 @@ class Action:
             self.goal_id = str(data['goal_id'])
             self.result, self.results = None, []
             self.motions += 1
+            self.unstopped = False
             self.interrupted, self.unanswered = False, {}
             self.controller_said = ''
         elif event == 'motion_done' or 'ended' in data:
@@ -187,6 +209,7 @@ class Action:
             self._forget_attempt()
         elif event == 'receive_fallback':
             self.strategy = str(data['strategy'])
+            self.foreign_goals = str(data.get('foreign_goals', ''))
             self.next_fallback = int(data['next_fallback'])
             self.parameters = {**self.parameters, **data.get('parameters', {})}
             self.fields = data.get('fields') or self.fields
@@ -200,6 +223,7 @@ class Action:
             self.cancel_requested = bool(data.get('cancel'))
             self.skip_requested = bool(data.get('skip'))
             self.once = bool(data.get('once'))
+            self.unstopped = self.unstopped or bool(data.get('unstopped'))
             self.last = self.last or bool(data.get('last'))
         elif event == 'terminate':
             self.outcome = ActionOutcome(data['outcome'])

@@ -196,3 +196,7 @@ class ErrorCode(IntEnum):
     JOURNAL_FAILED = 600
     LEDGER_UNAVAILABLE = 601
     LEASE_LAPSED = 602
+
+
+FOREIGN_GOAL = ErrorCode.NOT_ALLOWED
+"""The code of a motion that a goal of another client at its server has prevented or ended."""

@@ -105,6 +105,9 @@ class Event(StrictModel):
     facts: dict[str, Course] = {}
     estop: Optional[bool] = Field(
         default=None, description='true: pressed; false: released and cleared.')
+    operator_goals: dict[str, float] = Field(
+        default={}, description='By server: seconds for which a goal of another client is under '
+        'way there; a goal of the flow that is executed there ends (aborted).')
     cancel: bool = Field(default=False, description='A person cancels the flow.')
     kill: bool = Field(
         default=False, description='The process is killed, and started again 1 s later; the robot '

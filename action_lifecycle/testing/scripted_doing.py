@@ -35,6 +35,7 @@ class Doing:
         self.behaviour = behaviour
         self.sent = sent
         self.done = Future()  #: of the words at its end
+        self.preempted = False  #: by a goal of another client
         self._clock = clock
         self._signals = signals
         self._timer: Later | None = None
@@ -58,6 +59,11 @@ class Doing:
         if not self.done.done() and self.behaviour.stops_on_cancel:
             self._stop_timer()
             self._timer = self._clock.call_later(self.behaviour.stops_in, self.leave)
+
+    def preempt(self) -> None:
+        """End, since another client has sent a goal."""
+        self.preempted = not self.done.done()
+        self.leave('aborted')
 
     def leave(self, said: str = 'canceled') -> None:
         """End now, before its time."""

@@ -14,7 +14,7 @@ from .scripted_doing import Doing
 from .stepped_clock import Later
 from .stepped_world import Future, Sender
 from ..lifecycle.ports import Confirmation, Evidence, Handle
-from ..lifecycle.states import ErrorCode
+from ..lifecycle.states import ErrorCode, FOREIGN_GOAL
 from ..lifecycle.text_format import answer_text
 from ..lifecycle.work import work_evidence
 from ..work.bridge_work import BridgeWork
@@ -120,6 +120,9 @@ class ScriptedMotion(ScriptedGoal):
         words = said + (behaviour.text and f': {behaviour.text}')
         if said == 'rejected':
             self._end('', ErrorCode.GOAL_REJECTED, f"server '{self._work.name}' {words}")
+        elif self._doing.preempted and self._work.foreign_goals != 'allow':
+            self._end(said, FOREIGN_GOAL, f"{said}; server '{self._work.name}' has a goal of "
+                      'another client')
         else:
             self._end(said, _CODES.get(said, ErrorCode.NONE), words,
                       result=behaviour.values or None)

@@ -194,6 +194,8 @@ class _Run:
         robot = self._robot
         self._happened += 1
         robot.signals.begin(event.facts, robot.clock.time, 0.0)
+        for server, seconds in event.operator_goals.items():
+            robot.servers.begin_foreign(server, seconds)
         if event.estop is not None:
             self._estop = event.estop
             self._apply_estop()

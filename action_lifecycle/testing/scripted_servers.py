@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ class ScriptedServers:
         self._behaviours = behaviours
         self._counts: dict[str, int] = {}
         self._doings: dict[str, Doing] = {}
+        self._foreign: dict[str, float] = {}  #: end (s) of another client's goal, by server
 
     def send(self, work: BridgeWork, goal: Any, key: str, sender: Sender) -> ScriptedGoal:
         """Begin a step; see `stepped_world.Server`."""
@@ -47,6 +48,17 @@ class ScriptedServers:
         found.follow(self._doings.get(key))
         return found
 
+    def begin_foreign(self, name: str, seconds: float) -> None:
+        """Accept a goal of another client, which ends those that are executed."""
+        self._foreign[name] = self._clock.time + seconds
+        for doing in self._doings.values():
+            if doing.sent.server == name:
+                doing.preempt()
+
+    def foreign_goals(self, name: str) -> Sequence[str]:
+        """Return the ids of other clients' goals; see `stepped_world.Server`."""
+        return ['of an operator'] if self._foreign.get(name, 0.0) > self._clock.time else []
+
     def begin(
         self, name: str, goal: Any, key: str, behaviour: Behaviour | None = None,
         takes: float | None = None,
@@ -54,6 +66,7 @@ class ScriptedServers:
         """Begin what the behaviour of `name` says; `takes`: seconds instead of its own."""
         sent = SentGoal(name, goal, self._clock.time)
         self.goals.append(sent)
+        self._foreign.pop(name, None)  # preempted
         self._doings[key] = doing = Doing(
             self._clock, self._signals, behaviour or self.next_behaviour(name), sent, takes)
         return doing

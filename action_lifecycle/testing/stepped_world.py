@@ -10,7 +10,7 @@ are not checked against ROS types and limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 import dataclasses
 from dataclasses import dataclass
 import math
@@ -105,6 +105,9 @@ class Server(Protocol):
 
     def follow(self, work: BridgeWork, key: str, sender: Sender) -> StepGoal:
         """Follow a step that an earlier process may have begun."""
+
+    def foreign_goals(self, name: str) -> Sequence[str]:
+        """Return the ids of the goals that other clients have at a server."""
 
 
 class SteppedWorld:
@@ -223,9 +226,14 @@ class _Host:
         """Return the fields of the goal."""
         return data, ''
 
+    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
+        """Return the ids of the goals that other clients have at the server of a step."""
+        return self._world.server.foreign_goals(work.name)
+
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
+        refusal: Callable[[], str],
     ) -> StepGoal:
         """Send the goal of a step; None: follow that of an earlier process."""
         sender = self._world.sender(

@@ -18,19 +18,21 @@ from typing import Any
 from .bridge_work import BridgeWork
 from .call import CallSpec
 from .goal_values import LATER, resolve
+from .motion import MotionSpec
 from .motion_host import MotionHost, StepEnd
 from .motion_steps import MotionSteps
 from .publish import PublishSpec
 from ..documents.errors import DocumentError, LifecycleError
 from ..lifecycle.futures import settle
 from ..lifecycle.ports import Condition, Handle, MotionRequest, MotionStep, WorkResult
-from ..lifecycle.states import ErrorCode
+from ..lifecycle.states import ErrorCode, FOREIGN_GOAL
 from ..world.condition import WatchOutcome, WatchResult
 from ..world.evidence import Evidence, TruthValue
 from ..world.safety.safety import Safety
 from ..world.unmet_conditions import unmet_text
 from ..world.watches import Watch
 
+FOREIGN_PERIOD = 0.1  #: polling period (s) for the end of other clients' goals
 POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
 
@@ -120,22 +122,66 @@ class GuardedMotion:
     # -- the steps
 
     async def _run_steps(self) -> None:
-        for index, step in enumerate(self.request.steps):
-            limit = self._host.steady() + step.server_timeout
-            goal = None
-            while goal is None or self._host.trouble() is not None:
-                if not await self._until_ready(index, limit):
-                    return
-                if self.steps.progress.state:  # of the step before, or of another wait
-                    self.steps.show(index, 'waiting_for_server')
-                goal = await self._filled(step, self.steps.works[index])
-                if goal is None or self._stop is not None \
-                        or not await self._until_is_known(index):
-                    return
-            self._host.motion_begins()
-            if not self._record_end(await self.steps.run(index, goal)):
+        for index in range(len(self.request.steps)):
+            end = await self._run_step(index)
+            if end is None or not self._record_end(end):
                 return
         self._result.outcome = 'executed'
+
+    async def _run_step(self, index: int) -> StepEnd | None:
+        """Send the goal of a step when it may be sent; None: it was not sent."""
+        step = self.request.steps[index]
+        limit = self._host.steady() + step.server_timeout
+        goal = None
+        while goal is None or self._host.trouble() is not None or self.steps.foreign(index):
+            if self._foreign(index):
+                if not await self._until_free(index):
+                    return None
+                limit = self._host.steady() + step.server_timeout
+            if not await self._until_ready(index, limit):
+                return None
+            if self.steps.progress.state:  # of the step before, or of another wait
+                self.steps.show(index, 'waiting_for_server')
+            goal = await self._filled(step, self.steps.works[index])
+            if goal is None or self._stop is not None \
+                    or not await self._until_is_known(index):
+                return None
+        self._host.motion_begins()
+        end = await self.steps.run(index, goal)
+        if end.code is FOREIGN_GOAL and not end.sent and self._waits_for_others(index) \
+                and self._stop is None:  # heard of when its server was found
+            return await self._run_step(index)
+        return end
+
+    def _waits_for_others(self, index: int) -> bool:
+        work = self.steps.works[index]
+        return isinstance(work, MotionSpec) and work.foreign_goals == 'wait'
+
+    def _foreign(self, index: int) -> str:
+        """Return which goal forbids to send that of a step; of the first one, any later's too."""
+        last = len(self.steps.works) if index == 0 else index + 1
+        return next(filter(None, map(self.steps.foreign, range(index, last))), '')
+
+    async def _until_free(self, index: int) -> bool:
+        """Wait until other clients' goals have ended, or fail; returns whether to go on."""
+        while self._stop is None and (foreign := self._foreign(index)):
+            if not self._waits_for_others(index):
+                self._fail(FOREIGN_GOAL, f'nothing was sent: {foreign}')
+                return False
+            waits = f'waits for its end: {foreign}'
+            if self.steps.progress.state != waits:
+                self._host.log(f'motion {self.request.goal_id}: {waits}')
+                self.steps.show(index, waits)
+            await self._sleep(FOREIGN_PERIOD)
+        stopped = self.request.stopped
+        while stopped is not None and self._stop is None:
+            self.steps.show(index, f'waits for standstill: {stopped.expression}')
+            judged = await self._until_judged(lambda then: self._host.model.confirm(
+                [_patient(stopped)], self._host.now(), then, after=self._host.now(),
+                names=self.request.parameters))
+            if judged is not None and judged.outcome is WatchOutcome.CONFIRMED:
+                break
+        return self._stop is None
 
     async def _until_ready(self, index: int, limit: float) -> bool:
         """Wait for safety to be READY until `limit` (steady time, s); returns whether it is."""
@@ -173,6 +219,8 @@ class GuardedMotion:
                 end.unknown and self.request.stopped is None))
             if end.unknown:
                 result.outcome = 'not_running'
+            elif end.code is FOREIGN_GOAL and end.sent and self.request.stopped is not None:
+                result.stopped = False  # another client moves it
         return False
 
     async def _filled(self, step: MotionStep, work: BridgeWork) -> Any | None:
@@ -265,10 +313,15 @@ class GuardedMotion:
         """Wait until conditions are known, at most their time limit; None: stopped, or none."""
         if not conditions or self._stop is not None:
             return None
+        return await self._until_judged(lambda then: self._host.model.until_known(
+            conditions, self._host.now(), then, names=self.request.parameters))
+
+    async def _until_judged(
+        self, watched: Callable[[Callable[[WatchResult], None]], Watch]
+    ) -> WatchResult | None:
+        """Open a watch and await its result; None: stopped."""
         self._known = known = self._host.future()
-        watch = self._host.model.until_known(
-            conditions, self._host.now(), lambda result: settle(known, result),
-            names=self.request.parameters)
+        watch = watched(lambda result: settle(known, result))
         self._host.watch_opened()
         result: WatchResult | None = await known
         watch.cancel()
@@ -330,10 +383,9 @@ class GuardedMotion:
     async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
         model, host = self._host.model, self._host
         judged: Any = self._host.future()
-        patient = Condition('stopped', condition.expression, condition.hold,
-                            condition.hold + 3600.0, condition.max_age)
-        watch = model.confirm([patient], host.now(), lambda result: settle(judged, result),
-                              after=after, names=self.request.parameters)
+        watch = model.confirm(
+            [_patient(condition)], host.now(), lambda result: settle(judged, result),
+            after=after, names=self.request.parameters)
         self._host.watch_opened()
         self._too_late.add_done_callback(lambda future: settle(judged))
         result = await judged
@@ -354,3 +406,8 @@ class GuardedMotion:
         result = self._result
         result.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
         result.error_code, result.error_msg, result.stopped = code, message, stopped
+
+
+def _patient(condition: Condition) -> Condition:
+    """Return the condition of a standstill with a long time limit."""
+    return dataclasses.replace(condition, name='stopped', within=condition.hold + 3600.0)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -26,6 +26,12 @@ class MotionSpec(BridgeWork):
         'in from the facts when the goal is sent.')
     server_timeout: float = seconds(5.0, 'Seconds to wait for the server.', most=600)
     timeout: float = seconds(60.0, 'Seconds from sending to the result; 0: no limit.', most=86400)
+
+    foreign_goals: Literal['ask', 'wait', 'fail', 'allow'] = Field(
+        default='ask', description='While another client has a goal at the server, nothing is '
+        'sent, and a goal that it has ended is not sent again. ask: a person decides; wait: until '
+        'the other goal has ended and `stopped` is true; fail: the motion fails; allow: for '
+        'servers that execute goals of several clients at once, nothing is looked at.')
 
     has_id = True
 

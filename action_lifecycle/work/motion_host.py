@@ -110,8 +110,27 @@ class MotionHost(Protocol):
     def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
         """Return the goal to send, from its fields, and why it can't be sent; '' if it can."""
 
+    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
+        """
+        Return the ids of the goals that other clients have at the server of a step.
+
+        Those of a server that was not found yet are not known.
+        """
+
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
+        refusal: Callable[[], str],
     ) -> StepGoal:
-        """Send the goal of a step; None: follow that of an earlier process."""
+        """
+        Send the goal of a step; None: follow that of an earlier process.
+
+        `refusal`: called just before it is sent; returns why it must not be, '' if it may. Then
+        the goal ends with FOREIGN_GOAL.
+        """
+
+
+def foreign_text(server: str, goals: Sequence[str]) -> str:
+    """Return that other clients have these goals at a server; '' if there are none."""
+    more = f' and {len(goals) - 1} more' if len(goals) > 1 else ''
+    return f"server '{server}' has goal {goals[0]}{more} of another client" if goals else ''

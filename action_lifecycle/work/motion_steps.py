@@ -16,7 +16,8 @@ from typing import Any
 import uuid
 
 from .bridge_work import work_of_step
-from .motion_host import MotionHost, StepEnd, StepGoal
+from .motion import MotionSpec
+from .motion_host import foreign_text, MotionHost, StepEnd, StepGoal
 from ..documents.errors import LifecycleError
 from ..lifecycle.ports import Handle, MotionRequest
 from ..lifecycle.states import ErrorCode
@@ -91,6 +92,13 @@ class MotionSteps:
         self.sent = self.sent or end.sent
         return end
 
+    def foreign(self, index: int) -> str:
+        """Return which goal of another client forbids to send that of a step; '' if none does."""
+        work = self.works[index]
+        if not isinstance(work, MotionSpec) or work.foreign_goals == 'allow':
+            return ''
+        return foreign_text(work.name, self._host.foreign_goals(work))
+
     def cancel(self) -> None:
         """Cancel all steps that are under way, and those that are started later."""
         self._canceled = True
@@ -114,7 +122,7 @@ class MotionSteps:
         doing = self._open[index] = self._host.step_goal(
             self._request, uuid.uuid5(self._goal_id, str(index)), self.works[index], goal,
             lambda state: self._entered(index, state, goal),
-            lambda feedback: self._told(index, feedback))
+            lambda feedback: self._told(index, feedback), lambda: self.foreign(index))
         if self._canceled:
             doing.cancel()
 

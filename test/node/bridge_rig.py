@@ -61,7 +61,7 @@ def action_qos() -> dict[str, Any]:
 class Gripper:
     """A real action server; what it does with a goal is set by the test."""
 
-    def __init__(self, node: Any, name: str = 'gripper') -> None:
+    def __init__(self, node: Any, name: str = 'gripper', **options: Any) -> None:
         self.node = node
         self.behaviour: str = 'succeed'
         self.goals: list[Any] = []
@@ -72,7 +72,7 @@ class Gripper:
         self.release: Any = Future()
         self.server = ActionServer(
             node, GripperCommand, name, self.execute, goal_callback=self.decide,
-            cancel_callback=self.on_cancel)
+            cancel_callback=self.on_cancel, **options)
 
     async def decide(self, goal: Any) -> GoalResponse:
         self.asked += 1
@@ -92,11 +92,13 @@ class Gripper:
         self.goals.append(handle.request)
         self.ids.append(bytes(handle.goal_id.uuid))
         result = GripperCommand.Result(position=0.01, reached_goal=True)
-        if self.behaviour in ('wait', 'hang'):
+        if self.behaviour == 'preempt':  # as Nav2's servers do: the goal before is aborted
+            self.let_go()
+        if self.behaviour in ('wait', 'hang', 'preempt'):
             await self.release
         if handle.is_cancel_requested:
             handle.canceled()
-        elif self.behaviour == 'abort':
+        elif self.behaviour == 'abort' or self.ids[-1] != bytes(handle.goal_id.uuid):
             handle.abort()
         else:
             handle.succeed()

@@ -20,6 +20,7 @@ from action_lifecycle.nodes.action.flows.flow_check import FlowCheck
 from action_lifecycle.ros.calls import goal_client, motion_client
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
 from action_lifecycle.ros.node.transitions import SUCCESS
+from action_lifecycle_msgs.msg import Condition
 from action_lifecycle_msgs.srv import Check
 from isolation import domain_id
 from lifecycle_msgs.srv import GetState
@@ -100,6 +101,71 @@ def test_a_motion_ends_although_answers_to_its_result_are_lost(
     result = rig.execute({'command': {'position': 0.01}})
     assert (result.outcome, result.error_msg) == ('executed', '')
     assert len(answers) == lost + 1 and len(rig.gripper.goals) == 1
+
+
+class Forgetful:
+    """A gripper whose server drops each result at once, as with result_timeout 0."""
+
+    def __init__(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answered = 0
+        self.server = rig.gripper.server
+        self._answer = self.server._execute_get_result_request
+        monkeypatch.setattr(self.server, '_execute_get_result_request', self._unknown)
+
+    async def _unknown(self, taken: Any) -> None:
+        known, self.server._goal_handles = self.server._goal_handles, {}
+        await self._answer(taken)
+        self.server._goal_handles = known
+        self.answered += 1
+
+
+def close(rig: Rig, **fields: Any) -> Any:
+    return rig.execute({'command': {'position': 0.01}}, **fields)
+
+
+@pytest.mark.parametrize(('behaviour', 'outcome', 'code', 'said'), [
+    ('succeed', 'executed', ErrorCode.NONE, 'succeeded'),
+    ('abort', 'failed', ErrorCode.MOTION_ABORTED, 'aborted')])
+def test_the_status_of_a_goal_is_the_word_of_a_server_that_keeps_no_result(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, behaviour: str, outcome: str, code: ErrorCode,
+    said: str,
+) -> None:
+    Forgetful(rig, monkeypatch)
+    rig.gripper.behaviour = behaviour
+    result = close(rig)
+    assert (result.outcome, result.error_code, result.stopped) == (outcome, code, True)
+    assert result.controller_said == f'{said} (no result: the server keeps none)'
+
+
+@pytest.mark.parametrize(('moving', 'outcome', 'stopped'), [
+    (0.0, 'not_running', True), (0.2, 'not_running', False)])
+def test_a_server_that_keeps_no_result_is_not_gone_and_the_sensors_decide(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, moving: float, outcome: str, stopped: bool
+) -> None:
+    Forgetful(rig, monkeypatch)
+    monkeypatch.setattr(motion_client.MotionClient, '_note_status', lambda *message: None)
+    rig.moving = moving
+    result = close(rig, stop_timeout=0.5, stopped=Condition(expression='speed < 0.01'))
+    assert (result.outcome, result.error_code, result.stopped) == (
+        outcome, ErrorCode.GOAL_UNKNOWN, stopped)
+    assert "server 'gripper' keeps no results" in result.error_msg
+
+
+def test_a_status_that_comes_late_is_waited_for(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgetful = Forgetful(rig, monkeypatch)
+    note, kept = motion_client.MotionClient._note_status, list[Any]()
+
+    def late(client: motion_client.MotionClient, message: bytes) -> None:
+        kept.append(message)
+        if len(kept) == 1:  # it is executed
+            note(client, message)
+        rig.robot.create_timer(1.2, lambda: note(client, kept[-1]))
+
+    monkeypatch.setattr(motion_client.MotionClient, '_note_status', late)
+    result = close(rig)
+    assert (result.outcome, forgetful.answered > 2) == ('executed', True)
 
 
 def test_a_server_that_has_forgotten_a_goal_it_accepted_is_another(rig: Rig) -> None:

@@ -56,12 +56,13 @@ class FlowPart(dict[str, Any]):
 def motion(
     server: Text, type: Any, goal: Message = None, *,  # noqa: A002
     server_timeout: Seconds | None = None, timeout: Seconds | None = None,
+    foreign_goals: Text | None = None,
 ) -> FlowPart:
     """Return a goal for an action server; `type`: the class of the action, or its name."""
     return FlowPart(place_of_caller('motion'), {
         'server': server, 'type': type_name(type, 'action'), 'goal': sent_fields(goal, type),
-        'server_timeout': server_timeout, 'timeout': timeout}, wrapped='motion',
-        messages=('goal',))
+        'server_timeout': server_timeout, 'timeout': timeout, 'foreign_goals': foreign_goals},
+        wrapped='motion', messages=('goal',))
 
 
 def call(

@@ -153,7 +153,7 @@ class FlowRunner:
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
         held = self.dispatcher.ended(run, action.action_id)
-        if action.error_code is ErrorCode.STOP_UNCONFIRMED:
+        if action.error_code is ErrorCode.STOP_UNCONFIRMED or action.unstopped:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
             for key in self.dispatcher.scheduler.waiting_for(held):

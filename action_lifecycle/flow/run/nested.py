@@ -306,7 +306,8 @@ def result_of_flow(run: FlowRun, now: float) -> WorkResult:
     actions = run.actions
     done = sum(action.outcome is ActionOutcome.SUCCEEDED for action in actions)
     said = f'{done} of {len(actions)} actions succeeded'
-    stopped = all(action.error_code is not ErrorCode.STOP_UNCONFIRMED for action in actions)
+    stopped = all(action.error_code is not ErrorCode.STOP_UNCONFIRMED
+                  and not action.unstopped for action in actions)
     if run.state == 'FINISH':
         result: dict[str, Any] = {'total': len(actions), 'succeeded': done, 'results': {
             action.action_id: action.result for action in actions}}

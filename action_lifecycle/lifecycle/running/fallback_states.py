@@ -13,14 +13,17 @@ from ..action import Action
 from ..back_off import back_off
 from ..ports import Question
 from ..spec import FallbackSpec, StrategySpec
-from ..states import ActionOutcome, ErrorCode
+from ..states import ActionOutcome, ErrorCode, FOREIGN_GOAL
 from ...documents.errors import LifecycleError
 
 NOT_TRIED_AGAIN = frozenset({
     ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
     ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP, ErrorCode.LEASE_LAPSED,
+    FOREIGN_GOAL,
 })
 """Errors after which there is no unchanged retry."""
+BESIDE_OTHERS = {'retry': 'wait', 'take_over': 'allow', 'give_up': ''}
+"""What a person may answer about another client's goal: `foreign_goals` of the next attempt."""
 
 
 class FallingBack(RunnerBase):
@@ -46,6 +49,13 @@ class FallingBack(RunnerBase):
                       'sensors do not show its outcome. Execute the motion again?',
                       action.next_fallback)
             return
+        if action.failed_with is FOREIGN_GOAL and action.foreign_policy == 'ask':
+            self._ask(FallbackSpec(strategy='ask', options={
+                answer: StrategySpec(strategy='retry' if beside else 'give_up')
+                for answer, beside in BESIDE_OTHERS.items()}), 'fallback',
+                '{{ error }}. retry: when the other goal has ended; take_over: now, which may '
+                'end the other goal; give_up', action.next_fallback, BESIDE_OTHERS)
+            return
         index = _next_strategy(action)
         # If a person requests a fallback and none is left, ask a person.
         strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
@@ -56,7 +66,10 @@ class FallingBack(RunnerBase):
         else:
             self._take(strategy, following, 'policy', '')
 
-    def _ask(self, asked: FallbackSpec, kind: str, text: str, following: int) -> None:
+    def _ask(
+        self, asked: FallbackSpec, kind: str, text: str, following: int,
+        beside: Mapping[str, str] = {},
+    ) -> None:
         action = self.action
         options: Mapping[str, StrategySpec] = asked.options or {
             name: StrategySpec(strategy=name) for name in ('retry', 'give_up')}
@@ -67,12 +80,15 @@ class FallingBack(RunnerBase):
                      names={**action.spec.parameters, 'error': action.error_msg,
                             'attempt': action.attempt, 'description': action.spec.description}),
             self._unless_changed(lambda answer, actor: self._take(
-                options[answer], following, actor, answer)),
+                options[answer], following, actor, answer, beside.get(answer, ''))),
             self._unless_changed(lambda: self._fallback_failed(
                 ErrorCode.FALLBACK_TIMEOUT, f'nobody answered within {asked.timeout:g} s',
                 following))))
 
-    def _take(self, strategy: StrategySpec, following: int, actor: str, answer: str) -> None:
+    def _take(
+        self, strategy: StrategySpec, following: int, actor: str, answer: str,
+        foreign_goals: str = '',
+    ) -> None:
         """Apply a strategy; one that is not valid counts as failed."""
         action = self.action
         try:
@@ -83,7 +99,8 @@ class FallingBack(RunnerBase):
             self._fallback_failed(
                 ErrorCode.PARSE_ERROR, f'fallback {strategy.strategy}: {error}', following)
             return
-        data = {'answer': answer} if answer else {}
+        data = {name: value for name, value in (
+            ('answer', answer), ('foreign_goals', foreign_goals)) if value}
         self._fire('receive_fallback', strategy=strategy.strategy, actor=actor,
                    parameters=dict(strategy.parameters), fields=fields, next_fallback=following,
                    cause=f'{answer or strategy.strategy}, by {actor}', **data)
@@ -115,7 +132,10 @@ def _after_error(action: Action) -> float | ActionOutcome | None:
         return ActionOutcome.FAILED
     if code is ErrorCode.INTERRUPTED:
         return None
-    if not action.once and code not in NOT_TRIED_AGAIN and action.tries < retry.times:
+    if code is FOREIGN_GOAL and action.foreign_policy == 'ask':
+        return None
+    waits = code is FOREIGN_GOAL and action.foreign_policy == 'wait'
+    if waits or (not action.once and code not in NOT_TRIED_AGAIN and action.tries < retry.times):
         delay = back_off(action.tries + 1, retry.delay, retry.max_delay, retry.factor)
         return delay * (1 + retry.jitter * random.uniform(-1, 1))
     return ActionOutcome.FAILED if _next_strategy(action) is None else None

@@ -91,7 +91,8 @@ class RunnerBase:
         self._enter()
 
     def _end(self, outcome: ActionOutcome, actor: str, reason: str) -> None:
-        self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
+        locked = {'locked': list(self.action.spec.resources)} if self.action.unstopped else {}
+        self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason, **locked)
 
     def _enter(self) -> None:
         enter = getattr(self, f'_enter_{self.action.state.value}', None)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .runner_base import RunnerBase
 from ..ports import Handle, WorkResult
-from ..states import ActionState, ErrorCode
+from ..states import ActionState, ErrorCode, FOREIGN_GOAL
 from ..text_format import joined
 from ..work import WorkSpec
 
@@ -117,7 +117,9 @@ class Stopping(RunnerBase):
             'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
         if result.evidence:
             data['evidence'] = list(result.evidence)
-        if not result.stopped:
+        if not result.stopped and code is FOREIGN_GOAL and self.action.foreign_policy != 'fail':
+            data['unstopped'] = True  # others move it; its resources stay held, see `_end`
+        elif not result.stopped:
             data['locked'] = list(self.action.spec.resources)
             reason = _unstopped(reason or code.name, result.error_msg, data['locked'])
             code = ErrorCode.STOP_UNCONFIRMED

@@ -109,7 +109,7 @@ class Working(Stopping):
         return self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
             goal_id=step_id(action.goal_id, index) if index else action.goal_id,
-            steps=[step.bridge_step() for step in steps], parameters=spec.parameters,
+            steps=list(map(action.bridge_step, steps)), parameters=spec.parameters,
             maintain=conditions_of(spec.maintain, 'maintain'),
             confirm=conditions_of(spec.confirm, 'confirm'),
             stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 import uuid
 
@@ -14,7 +14,7 @@ from rclpy.task import Future
 from .check import beyond_limits
 from .facts import Facts
 from .safety_guard import SafetyGuard
-from .step_goals import step_goal
+from .step_goals import motion_client, step_goal
 from ...lifecycle.ports import MotionRequest, MotionStep
 from ...ros.interfaces.message_fields import fill
 from ...ros.interfaces.types import sent_class
@@ -64,10 +64,15 @@ class BridgeHost:
             faults.extend(beyond_limits(self._node, self.model.facts, step, goal, label))
         return goal, '; '.join(map(str, faults))
 
+    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
+        """Return the ids of the goals that other clients have at the server of a step."""
+        return motion_client(self._node, work).foreign_goals()
+
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
+        refusal: Callable[[], str],
     ) -> StepGoal:
         """Send the goal of a step; None: follow that of an earlier process."""
-        return step_goal(
-            self._node, self._facts, request, goal_id, work, goal, on_state, on_feedback)
+        return step_goal(self._node, self._facts, request, goal_id, work, goal, on_state,
+                         on_feedback, refusal)

@@ -22,6 +22,7 @@ from ...ros.interfaces.types import message_class
 from ...ros.node.lifecycle_node import ManagedNode
 from ...work.bridge_work import BridgeWork
 from ...work.call import CallSpec
+from ...work.motion import MotionSpec
 from ...work.motion_host import PATIENCE, StepGoal
 from ...work.publish import PublishSpec
 from ...world.facts.facts import FactSet
@@ -31,6 +32,7 @@ from ...world.unmet_conditions import confirmation
 def step_goal(
     node: ManagedNode, facts: Facts, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork,
     goal: Any | None, on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
+    refusal: Callable[[], str],
 ) -> StepGoal:
     """Send the goal, request or message of a step; None: follow that of an earlier process."""
     if isinstance(work, PublishSpec):
@@ -47,12 +49,20 @@ def step_goal(
             if request.stopped is None else PATIENCE * request.stop_timeout)
         call.follow() if goal is None else call.send(goal)
         return call
-    client: MotionClient = node.keep(  # so that discovery happens once
-        ('motion', work.name, work.type), lambda: MotionClient(node, work.name, work.type))
-    motion = MotionGoal(node, client, goal_id, server_timeout=work.server_timeout,
-                        on_state=on_state, on_feedback=on_feedback)
+    motion = MotionGoal(
+        node, motion_client(node, work), goal_id, server_timeout=work.server_timeout,
+        on_state=on_state, on_feedback=on_feedback, refusal=refusal,
+        shared=isinstance(work, MotionSpec) and work.foreign_goals == 'allow')
     motion.follow() if goal is None else motion.send(goal)
     return motion
+
+
+def motion_client(node: ManagedNode, work: BridgeWork) -> MotionClient:
+    """Return the client of a motion's server; it is kept, so that discovery happens once."""
+    name = node.resolve_topic_name(f'{work.name}/_action/status')  # one server, one client
+    client: MotionClient = node.keep(
+        ('motion', name, work.type), lambda: MotionClient(node, work.name, work.type))
+    return client
 
 
 def last_message(work: PublishSpec) -> Any:

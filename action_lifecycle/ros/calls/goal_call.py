@@ -29,6 +29,8 @@ from ..node.timers import Timeout
 
 POLL_PERIOD = 0.1  #: polling period (s) for a server to appear
 ASK_TWICE = 0.5  #: delay (s) before a server that does not know a goal is asked again
+LATE_STATUS = 2.0
+"""Time (s) for which a goal counts as executed that its server does not know, but lists so."""
 BUSY = 4
 """Factor of `silence` while messages about other goals arrive from the same server."""
 
@@ -44,6 +46,7 @@ class Ending(Enum):
     REJECTED = auto()  #: the server rejected the goal
     UNANSWERED = auto()  #: the server neither accepted nor rejected the goal
     UNKNOWN = auto()  #: the server does not know the goal of an earlier process
+    NOT_KEPT = auto()  #: the server has accepted the goal, and does not know it any more
     VANISHED = auto()  #: the server went away, is silent, or has been restarted
 
 
@@ -52,8 +55,9 @@ class CallEnd:
     """
     The end of a call.
 
-    `status` (a constant of GoalStatus) and `result` are those of the server. `stopped`: the goal
-    is not executed, because the server has ended it or nothing was started. `time`: ROS time (s).
+    `status` (a constant of GoalStatus) and `result` are those of the server; the result is None
+    if it has kept none. `stopped`: the goal is not executed, because the server has ended it or
+    nothing was started. `time`: ROS time (s).
     """
 
     how: Ending
@@ -124,7 +128,7 @@ class GoalCall:
         self._canceling = False
         self._running = False  #: accepted
         self._given_up = False  #: canceled, because it was neither accepted nor rejected
-        self._asked_twice = False
+        self._unknown_since = math.inf  #: steady time (s)
         self._answered = False  #: there is a result
         self._vanished = False  #: the server was silent; another call may follow the goal
 
@@ -132,8 +136,8 @@ class GoalCall:
         """Return the result of `done`; to be overridden."""
         return end
 
-    def result_wait(self) -> float:
-        """Return how long (s) to wait for a second result; to be overridden."""
+    def result_wait(self, status: int) -> float:
+        """Return how long (s) to wait for other words after a result; to be overridden."""
         return 0.0
 
     # -- called by the owner
@@ -259,31 +263,46 @@ class GoalCall:
         if self.done.done() or self._answered:
             return
         answer = future.result()
-        if answer.status not in ENDED:
+        if answer.status in ENDED:
+            self._note_message()
+            self._ended(answer.status, answer.result)
+        elif not self._ended_by_status():
             self._unknown()
-            return
-        self._note_message()
+
+    def _ended_by_status(self) -> bool:
+        """End the call if the server has told the end of the goal, but gives no result."""
+        status = self._client.status_of(self._goal_id)
+        if status in ENDED:
+            self._ended(status, None)
+        return status in ENDED
+
+    def _ended(self, status: int, result: Any) -> None:
         self._answered = True
-        end = self.outcome(CallEnd(
-            Ending.RESULT, self._node.now(), True, answer.status, answer.result))
-        if wait := self.result_wait():
-            self._later(wait, lambda: self.end(end))
+        end = CallEnd(Ending.RESULT, self._node.now(), True, status, result)
+        if wait := self.result_wait(status):
+            self._later(wait, lambda: self.end(self.outcome(end)))
         else:
-            self.end(end)
+            self.end(self.outcome(end))
 
     def _unknown(self) -> None:
         """
-        Ask again once: a goal sent just before a crash may arrive later.
+        Ask again: a goal sent just before a crash may arrive later, and so may a status.
 
-        A server that has accepted the goal of this call and does not know it is another one.
+        A server that lists a goal as executed and does not know it, or that has appeared since
+        it was accepted, is another one. If it is the same, it keeps no results.
         """
-        if not self._asked_twice:
-            self._asked_twice = True
+        now = self._node.steady()
+        self._unknown_since = min(self._unknown_since, now)
+        listed = self._client.status_of(self._goal_id) != GoalStatus.STATUS_UNKNOWN
+        if now < self._unknown_since + (LATE_STATUS if listed else ASK_TWICE):
             self._later(ASK_TWICE, self._ask_result)
-        elif self._turn is None:
+        elif self._turn is None and not listed:
             self._fail(Ending.UNKNOWN, stopped=True)
-        else:
+        elif listed or self._policy.watch == math.inf or self._is_gone() \
+                or self._client.servers - self._servers:
             self._fail(Ending.VANISHED, stopped=False)
+        else:
+            self._fail(Ending.NOT_KEPT, stopped=False)
 
     # -- silence
 
@@ -307,8 +326,9 @@ class GoalCall:
     def _check(self) -> None:
         now = self._node.steady()
         if now >= self._silent_at() or self._is_gone():
-            self._vanished = True
-            self._fail(Ending.VANISHED, stopped=False)
+            if not self._ended_by_status():
+                self._vanished = True
+                self._fail(Ending.VANISHED, stopped=False)
         elif now >= self._accept_by:
             self._give_up()
         elif now >= self._ask_at:

@@ -20,6 +20,7 @@ import math
 from typing import Any
 import uuid
 
+from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
@@ -171,6 +172,10 @@ class GoalClient:
             return self._local.ask_result(goal_id)
         return self.results.call_async(
             self._action.Impl.GetResultService.Request(goal_id=goal_id))
+
+    def status_of(self, goal_id: UUID) -> int:
+        """Return what the server last said of a goal, a constant of GoalStatus; here: unknown."""
+        return int(GoalStatus.STATUS_UNKNOWN)
 
     def cancel(self, goal_id: UUID) -> Future:
         """

@@ -21,6 +21,15 @@ def state_qos() -> QoSProfile:
     return QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
+def status_qos() -> QoSProfile:
+    """
+    Return the profile to hear the status topic of an action: as `state_qos`, depth 10.
+
+    So the end of a goal is heard although the next message, which may not list it, has come.
+    """
+    return QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
 def event_qos() -> QoSProfile:
     """
     Return the profile of event topics and actions: reliable, volatile, depth 1000.

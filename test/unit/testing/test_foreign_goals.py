@@ -1,0 +1,113 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Goals of an operator at the server that a flow uses, on the scripted robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle.testing import Event
+import pytest
+
+from .scripted import GO, MOVE, run
+
+RETRY = '    retry: {times: 3, delay: 0.5}\n'
+AGAIN = '    fallback: [{strategy: retry}, {strategy: ask, options: {never: give_up}}]\n'
+
+
+def flow(policy: str = '', extra: str = '') -> str:
+    given = f', foreign_goals: {policy}' if policy else ''
+    return MOVE.replace('timeout: 20}', f'timeout: 20{given}}}') + extra
+
+
+def operator(at: float, seconds: float, speed: float = 0.4) -> list[Event]:
+    """Return the events of a goal of an operator, and of the robot that moves meanwhile."""
+    return [Event(at=at, operator_goals={'arm': seconds}, facts={'speed': speed}),
+            Event(at=at + seconds, facts={'speed': 0.0})]
+
+
+def sent(report: Any) -> list[float]:
+    return [round(goal.at, 1) for goal in report.goals]
+
+
+@pytest.mark.parametrize('kill', [False, True])
+def test_nothing_is_sent_beside_an_operator_until_a_person_has_answered(kill: bool) -> None:
+    events = operator(0.0, 20.0) + [Event(at=0.5, kill=True)] * kill
+    report, _ = run(flow(), servers={'arm': GO}, events=events, within=60.0)
+    assert (report.outcome, sent(report)) == ('open', [])
+    (asked,) = report.asked
+    assert asked[0] == 'move' and 'goal of an operator of another client' in asked[1]
+    report, _ = run(flow(), servers={'arm': GO}, events=events, answers={'move': ['retry']})
+    assert report.outcome == 'succeeded' and 20.0 < sent(report)[0] < 21.0
+    assert len(report.asked) == 1
+
+
+def test_what_an_operator_ends_is_not_sent_again_before_a_person_has_answered() -> None:
+    text = flow('', RETRY + AGAIN)
+    report, _ = run(text, servers={'arm': GO}, events=operator(1.0, 2.0), within=60.0)
+    assert (report.outcome, sent(report)) == ('open', [0.0])  # although that goal is over
+    assert "aborted; server 'arm' has a goal of another client" in report.asked[0][1]
+    report, _ = run(text, servers={'arm': GO}, events=operator(1.0, 20.0),
+                    answers={'move': ['retry']})
+    assert report.outcome == 'succeeded' and 21.0 < sent(report)[1] < 22.0
+
+
+@pytest.mark.parametrize('at', [0.0, 1.0])
+def test_a_person_may_take_the_server_over_for_one_attempt(at: float) -> None:
+    events = [*operator(at, 30.0, 0.0), *operator(at + 3.0, 2.0)]
+    text = flow('', RETRY)
+    report, _ = run(text, servers={'arm': GO}, events=events,
+                    answers={'move': ['take_over', 'retry']})
+    assert report.outcome == 'succeeded', report.error_msg
+    assert len(sent(report)) == (2 if at == 0.0 else 3) and sent(report)[-1] > at + 5.0
+    assert len(report.asked) == 2  # also about the second goal of the operator
+
+
+def test_giving_up_while_the_operator_drives_keeps_the_resources_locked() -> None:
+    text = flow().replace('confirm:', 'resources: [base]\n    confirm:') + """\
+  mast:
+    after: {move: completion}
+    resources: [base]
+    motion: {server: mast, type: a/action/Go}
+    confirm: speed < 0.01
+"""
+    report, robot = run(text, servers={'arm': GO}, events=operator(1.0, 40.0),
+                        answers={'move': ['give_up']}, within=60.0)
+    assert report.actions['move'].outcome == 'failed'
+    assert report.actions['move'].error == 'NOT_ALLOWED'
+    assert robot.servers.count('mast') == 0
+    assert [row.action_id for row in report.rows if row.event == 'lock'] == ['base']
+
+
+@pytest.mark.parametrize(('at', 'goals'), [(0.0, 1), (1.0, 2)])
+def test_a_flow_may_wait_for_the_end_of_another_goal_and_the_standstill(
+    at: float, goals: int
+) -> None:
+    events = [*operator(at, 5.0)[:1], Event(at=at + 7.0, facts={'speed': 0.0})]
+    report, _ = run(flow('wait'), servers={'arm': GO}, events=events)
+    assert report.outcome == 'succeeded' and not report.asked
+    assert len(sent(report)) == goals and at + 7.0 < sent(report)[-1] < at + 8.0
+
+
+def test_waiting_ends_with_the_time_limit_of_the_action() -> None:
+    report, robot = run(flow('wait', '    timeout: 5\n'), servers={'arm': GO},
+                        events=operator(0.0, 60.0))
+    assert report.actions['move'].error == 'DEADLINE_EXCEEDED' and not sent(report)
+    assert 4.9 < robot.clock.time < 5.5
+
+
+@pytest.mark.parametrize(('at', 'goals'), [(0.0, 0), (1.0, 1)])
+def test_a_flow_may_fail_beside_another_goal_and_tries_nothing_again(
+    at: float, goals: int
+) -> None:
+    report, _ = run(flow('fail', RETRY + AGAIN), servers={'arm': GO},
+                    events=operator(at, 3.0, 0.0), answers={'move': ['never']})
+    move = report.actions['move']
+    assert (move.outcome, move.error, len(sent(report))) == ('failed', 'NOT_ALLOWED', goals)
+    assert "server 'arm'" in move.cause
+
+
+def test_a_server_for_several_clients_is_used_beside_others() -> None:
+    report, _ = run(flow('allow'), servers={'arm': GO}, events=operator(0.0, 3.0, 0.0))
+    assert (report.outcome, sent(report)) == ('succeeded', [0.0])
