@@ -73,13 +73,15 @@ class Broker:
     """
     A client of the broker of a fleet.
 
-    `received(topic, payload)` and `connected(is_connected, why)` are called in the network thread;
-    `topic` is the last level. It counts as connected when it is subscribed, so that an order that
-    answers the first message of the robot is not lost. Raises BrokerError.
+    `received(topic, payload, retained)` and `connected(is_connected, why)` are called in the
+    network thread; `topic` is the last level, `retained`: the broker had the message from before
+    the robot subscribed. What is sent while the robot is not connected does not come later. It
+    counts as connected when it is subscribed, so that an order that answers the first message of
+    the robot is not lost. Raises BrokerError.
     """
 
     def __init__(
-        self, url: str, identity: Identity, received: Callable[[str, bytes], None],
+        self, url: str, identity: Identity, received: Callable[[str, bytes, bool], None],
         connected: Callable[[bool, str], None],
     ) -> None:
         try:
@@ -98,8 +100,10 @@ class Broker:
             'connection', {'connectionState': 'CONNECTIONBROKEN'}))
         name = f'action_lifecycle/{identity.name}'
         # paho 1 (of Ubuntu 24.04) has neither these versions nor their further arguments
-        self._client: Any = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=name) \
-            if hasattr(mqtt, 'CallbackAPIVersion') else mqtt.Client(client_id=name)
+        versions = [mqtt.CallbackAPIVersion.VERSION2] if hasattr(
+            mqtt, 'CallbackAPIVersion') else []
+        # clean: nothing that an earlier session was sent while the robot was off
+        self._client: Any = mqtt.Client(*versions, client_id=name, clean_session=True)
         client = self._client
         client.on_connect, client.on_subscribe = self._on_connect, self._on_subscribe
         client.on_disconnect, client.on_message = self._on_disconnect, self._on_message
@@ -160,7 +164,8 @@ class Broker:
         self._connected(False, 'the connection to the broker is lost' if _has_failed(code) else '')
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
-        self._received(self._identity.short(message.topic), bytes(message.payload))
+        self._received(self._identity.short(message.topic), bytes(message.payload),
+                       bool(message.retain))
 
 
 def _has_failed(code: Any, least: int = 1) -> bool:

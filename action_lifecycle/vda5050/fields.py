@@ -21,7 +21,7 @@ MAJOR = VERSION.partition('.')[0]
 _TYPES: Mapping[str, Mapping[str, Any]] = {
     'string': {'type': 'string'}, 'number': {'type': 'number'}, 'boolean': {'type': 'boolean'},
     'uint32': {'type': 'integer', 'minimum': 0, 'maximum': 2 ** 32 - 1},
-    'object': {'type': 'object'},
+    'object': {'type': 'object'}, 'deviation': {'type': 'number', 'minimum': 0},
     'value': {'type': ['array', 'boolean', 'number', 'string', 'object']}}
 
 _HEADER: Mapping[str, Any] = {
@@ -32,8 +32,8 @@ _ACTION: Mapping[str, Any] = {
     'blockingType!': ('NONE', 'SOFT', 'HARD'),
     'actionParameters': [{'key!': 'string', 'value!': 'value'}]}
 _POSITION: Mapping[str, Any] = {
-    'x!': 'number', 'y!': 'number', 'theta': 'number', 'allowedDeviationXY': 'number',
-    'allowedDeviationTheta': 'number', 'mapId!': 'string', 'mapDescription': 'string'}
+    'x!': 'number', 'y!': 'number', 'theta': 'number', 'allowedDeviationXY': 'deviation',
+    'allowedDeviationTheta': 'deviation', 'mapId!': 'string', 'mapDescription': 'string'}
 _ROBOT_POSITION: Mapping[str, Any] = {
     'x!': 'number', 'y!': 'number', 'theta!': 'number', 'mapId!': 'string',
     'positionInitialized!': 'boolean'}

@@ -10,8 +10,9 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import NO_ROUTE, ORDER, OrderRefused, UPDATE, VALIDATION
+from .errors import INSTANT, NO_ROUTE, ORDER, OrderRefused, UPDATE, VALIDATION
 from .fields import MAJOR, VERSION
+from .identity import Identity
 from .mapping import Mapped
 from .order import distance, Order, read_order
 from .order_flow import checked_text, content_digest, flow_actions, flow_id, FlowAction
@@ -71,9 +72,13 @@ def judge_update(order: Order, progress: Progress, mapped: Mapped) -> Taken | No
     """Return what to do with an order of the id that is known; raises OrderRefused."""
     known = progress.order
     assert known is not None
-    if order.update_id == known.update_id:
-        return None
     references = order.references
+    if order.update_id == known.update_id:
+        if known.digest and order.digest != known.digest:
+            raise OrderRefused(
+                UPDATE, f"order '{known.order_id}': the robot has orderUpdateId "
+                f'{known.update_id} with other contents; use a higher one', references)
+        return None
     if order.update_id < known.update_id:
         raise OrderRefused(UPDATE, f'orderUpdateId {order.update_id}: the robot has '
                            f'{known.update_id}', references)
@@ -93,6 +98,33 @@ def update_taken(merged: Order, known: Order, mapped: Mapped) -> Taken:
         text = checked_text(added, f'order {merged.order_id}, update {merged.update_id}',
                             mapped, digest) if added else ''
     return Taken(merged, flow_id(merged), added, text, True, digest)
+
+
+def check_header(
+    topic: str, message: Mapping[str, Any], identity: Identity, *, retained: bool = False
+) -> None:
+    """
+    Raise OrderRefused if a message is not for this robot, or not from now.
+
+    `retained`: the broker kept it from before the robot subscribed. Fields that are missing or of
+    another type are not judged here.
+    """
+    references = {'topic': topic, **{
+        key: message[key] for key in ('headerId', 'timestamp', 'orderId', 'orderUpdateId')
+        if isinstance(message.get(key), (int, str))}}
+    for key, own in (('manufacturer', identity.manufacturer),
+                     ('serialNumber', identity.serial_number)):
+        named = message.get(key, own)
+        if isinstance(named, str) and named != own:
+            raise OrderRefused(
+                VALIDATION, f"the header names {key} '{named:.100}', this robot is '{own}' "
+                f'({identity.name}): the message is for another robot',
+                {**references, key: named[:100]})
+    if retained:
+        raise OrderRefused(
+            ORDER if topic == 'order' else INSTANT, 'the broker has kept this message from before '
+            'the robot subscribed (retained), so it may be of any age: send it again without the '
+            'retain flag, and remove the kept one by an empty retained message', references)
 
 
 def check_version(message: Mapping[str, Any], references: Mapping[str, Any]) -> None:

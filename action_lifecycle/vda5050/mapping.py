@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import json
+import math
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Optional
 
@@ -30,6 +32,7 @@ from ..flow.files.spec import FlowSpec, ParameterSpec
 from ..world.expressions.expression import compile_expression, Expression
 from ..world.expressions.value_types import Kind
 from ..world.facts.facts import FactSet
+from ..world.facts.facts_file import FactSpec
 
 FLOW = 'vda5050_order'
 """Name of the flows that are made."""
@@ -45,6 +48,8 @@ EDGE_NAMES: Mapping[str, Any] = {
 NAMES = {**NODE_NAMES, **EDGE_NAMES}
 PREDEFINED = ('cancelOrder', 'startPause', 'stopPause', 'stateRequest', 'factsheetRequest')
 """Instant actions that need no entry in the file."""
+LIMITS: Mapping[str, tuple[float, float]] = {'battery.charge': (0.0, 100.0)}
+"""Smallest and largest value of expressions of `state`; others are not reported."""
 _OWN_FIELDS = ('after', 'replaces', 'schedule', 'repeat', 'for_each')
 _RESERVED = {*NAMES, 'facts', 'results', 'action', 'action_id', 'action_type'}
 
@@ -67,7 +72,7 @@ class ActionMapping(StrictModel):
 class BatteryMapping(StrictModel):
     """The state of the battery, as expressions over facts."""
 
-    charge: str = Field(description='Charge in percent.')
+    charge: str = Field(description='Charge in percent, 0 to 100; other values are unknown.')
     charging: Optional[str] = Field(
         default=None, description='Whether it is charged; without it, it never is.')
 
@@ -84,15 +89,28 @@ class PositionMapping(StrictModel):
         'that has no allowedDeviationXY.')
 
 
+class ToleranceMapping(StrictModel):
+    """What counts as arrived where an order does not say it: its deviation is missing or 0."""
+
+    xy: float = Field(default=0.25, gt=0, description='Distance (m) from the node.')
+    theta: float = Field(default=0.25, gt=0, le=math.pi,
+                         description='Angle (rad) from the theta of the node, if it has one.')
+
+
 class StateMapping(StrictModel):
     """The parts of the state that facts have; facts that they read need `always: true`."""
 
     battery: BatteryMapping
     position: Optional[PositionMapping] = None
+    map: Optional[str] = Field(  # noqa: A003
+        default=None, description='mapId of the map that it drives on, where there is no '
+        '`position`.')
     driving: Optional[str] = Field(
-        default=None, description='Whether it drives; without it, whether a drive is executed.')
+        default=None, description='Whether it drives; without it, whether a drive is executed. '
+        'It does if that is unknown.')
     field_violation: Optional[str] = Field(
-        default=None, description='Whether a protective field is violated.')
+        default=None, description='Whether a protective field is violated; it is if that is '
+        'unknown. Without it, the robot has none that its facts tell of.')
 
 
 class FactsheetMapping(StrictModel):
@@ -111,6 +129,7 @@ class MappingSpec(StrictModel):
     vda5050: int = Field(ge=1, le=1, description='Version of this file format.')
     drive: dict[str, Any] = Field(
         description='The drive to a node: the fields of an action in a flow file.')
+    tolerance: ToleranceMapping = ToleranceMapping()
     actions: dict[str, ActionMapping] = Field(default={}, description='By actionType.')
     state: StateMapping
     factsheet: FactsheetMapping
@@ -137,6 +156,12 @@ class Mapped:
         self.example = load_document(_SampleDocument(document, sample, places),
                                      json.dumps(sample), {}, Sources(folders))
 
+    @property
+    def map(self) -> str:  # noqa: A003
+        """Return the mapId of the map that the robot drives on."""
+        state = self.spec.state
+        return state.position.map if state.position else str(state.map)
+
     def fact_faults(self, facts: FactSet) -> Iterator[Fault]:
         """Yield the faults of `state`, and of the conditions of bodies, with these facts."""
         try:
@@ -151,10 +176,23 @@ class Mapped:
                         yield self._document.fault(
                             ('state', *place.split('.')), f"state.{place}: fact '{name}' is read "
                             "only on demand: it needs 'always: true' in the facts file")
+            yield from self._scale_faults(expressions['battery.charge'], facts)
         try:
             check_names(self.example, facts.kinds, facts.fixed)
         except DocumentError as error:
             yield from error.faults
+
+    def _scale_faults(self, charge: Expression, facts: FactSet) -> Iterator[Fault]:
+        """Yield the fault of a charge that is not in percent, by units and ranges of its facts."""
+        full = [_largest(facts[name].spec) for name in charge.names]
+        if not full or None in full:
+            return
+        value = charge.evaluate(full)
+        if isinstance(value, Real) and not 1.0 < float(value) <= LIMITS['battery.charge'][1]:
+            yield self._document.fault(
+                ('state', 'battery', 'charge'), f'state.battery.charge: a full battery would be '
+                f'reported as {value:g} %, by the units and ranges of its facts; expected at most '
+                '100 %, and not 0 to 1')
 
     def parameters(self, action_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of an action's parameters; raises DocumentError."""
@@ -178,6 +216,14 @@ def read_mapping(path: str | Path, folders: Sequence[str] | None = None) -> Mapp
     if found := [*_faults(document, spec)]:
         raise DocumentError(found)
     return Mapped(path, document, spec, folders)
+
+
+def _largest(fact: FactSpec) -> float | None:
+    """Return the largest value of a fact, as its range or its unit `%` tell; None if neither."""
+    limits = fact.health.range if fact.health else None
+    if limits and isinstance(limits[1], (int, float)):
+        return float(limits[1])
+    return 100.0 if fact.unit == '%' else None
 
 
 class _SampleDocument(Document):
@@ -242,6 +288,9 @@ def _faults(document: Document, spec: MappingSpec) -> Iterator[Fault]:
                 yield document.fault(
                     ('actions', kind, 'parameters', name), f"'{name}' can not be the name of a "
                     'parameter: expected an identifier that no node or edge has')
+    if (spec.state.position is None) is (spec.state.map is None):
+        yield document.fault(('state',), 'expected the map that the robot drives on: `map` in '
+                             '`position`, or `map` if there is no `position`')
     for part in ('typeSpecification', 'physicalParameters'):
         for message in faults('factsheet', getattr(spec.factsheet, part), part):
             yield document.fault(('factsheet', part), part + message.removeprefix('.')

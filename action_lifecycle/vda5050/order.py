@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+import hashlib
 import json
 import math
 from typing import Any
@@ -19,7 +20,8 @@ MOST_NODES = 1000
 """Maximum number of nodes of an order together with its updates."""
 LONGEST = 1024 * 1024
 """Maximum length of an order together with its updates, as JSON."""
-_KEPT = ('orderId', 'orderUpdateId', 'zoneSetId', 'nodes', 'edges')
+_DIGEST = 'digest'
+_KEPT = ('orderId', 'orderUpdateId', 'zoneSetId', 'nodes', 'edges', _DIGEST)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class OrderAction:
     action_type: str
     blocking: str
     parameters: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of what it is to do."""
+        return digest_of([self.action_type, self.parameters])
 
     @classmethod
     def of(cls, name: str, data: Mapping[str, Any]) -> OrderAction:
@@ -74,14 +81,16 @@ class Order:
     """
     A checked order.
 
-    `data`: the fields of its message, without the header; equal numbers are written alike. Raises
-    OrderRefused: `validationError` for a malformed one.
+    `data`: the fields of its message, without the header; equal numbers are written alike.
+    `digest`: of the last message about it, '' in files of earlier versions. Raises OrderRefused:
+    `validationError` for a malformed one.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data = _written_alike({name: data[name] for name in _KEPT if name in data})
         self.order_id: str = data['orderId']
         self.update_id: int = data['orderUpdateId']
+        self.digest: str = data.get(_DIGEST, '')
         self.nodes = tuple(OrderNode(
             node['nodeId'], node['sequenceId'], node['released'], node.get('nodePosition'),
             _actions(f"node_{node['sequenceId']}", node)) for node in data['nodes'])
@@ -188,7 +197,8 @@ class Order:
 def read_order(message: Mapping[str, Any]) -> Order:
     """Return the order of a message; raises OrderRefused."""
     _refuse_faults('order', message)
-    return Order(message)
+    contents = _written_alike({name: message.get(name) for name in _KEPT if name != _DIGEST})
+    return Order({**message, _DIGEST: digest_of(contents)})
 
 
 def read_instant_actions(message: Mapping[str, Any]) -> list[OrderAction]:
@@ -196,6 +206,12 @@ def read_instant_actions(message: Mapping[str, Any]) -> list[OrderAction]:
     _refuse_faults('instantActions', message)
     refuse_templates(message['actions'], {})
     return [OrderAction.of('action', data) for data in _written_alike(message['actions'])]
+
+
+def digest_of(data: Any) -> str:
+    """Return a digest of JSON data."""
+    text = json.dumps(data, sort_keys=True)
+    return hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]
 
 
 def refuse_templates(data: Any, references: Mapping[str, Any]) -> None:

@@ -19,8 +19,8 @@ import re
 from typing import Any
 
 from .errors import ORDER, OrderRefused
-from .mapping import AT_WORK, FLOW, Mapped, with_parameters
-from .order import Order, OrderAction, OrderEdge, OrderNode
+from .mapping import AT_WORK, FLOW, Mapped, ToleranceMapping, with_parameters
+from .order import digest_of, Order, OrderAction, OrderEdge, OrderNode
 from ..documents.errors import DocumentError
 from ..documents.suggestions import nearest
 from ..flow.files.loader import parse_flow
@@ -58,8 +58,7 @@ def content_digest(order: Order, after: int | None = None) -> str:
                *order.data['edges'][:len(order.base_edges)]]
     if after is None:
         after = order.nodes[0].sequence - bool(order.nodes[0].actions)
-    text = json.dumps([one for one in entries if one['sequenceId'] > after], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest_of([one for one in entries if one['sequenceId'] > after])
 
 
 def instant_flow_id(action: OrderAction) -> str:
@@ -101,11 +100,12 @@ def _in_order(order: Order, mapped: Mapped) -> Iterator[FlowAction]:
                           {'actionId': action.action_id})
 
     before: OrderNode | None = None
+    tolerance = mapped.spec.tolerance
     edges = iter(order.base_edges)
     for node in order.base:
         if before is not None:
             edge = next(edges)
-            names = {**_of_node(node, before), **_of_edge(edge)}
+            names = {**_of_node(node, before, tolerance), **_of_edge(edge)}
             moving = [action for action in edge.actions if action.blocking == 'NONE']
             for action in edge.actions:
                 if action not in moving:
@@ -119,7 +119,7 @@ def _in_order(order: Order, mapped: Mapped) -> Iterator[FlowAction]:
                 yield add(action, edge.sequence, _of_edge(edge), drives=True)
             gate, soft = [node.drive], []
         for action in node.actions:
-            yield add(action, node.sequence, _of_node(node, before), drives=False)
+            yield add(action, node.sequence, _of_node(node, before, tolerance), drives=False)
         before = node
 
 
@@ -172,6 +172,10 @@ def _check_actions(order: Order, mapped: Mapped) -> None:
         if node.position is None:
             raise OrderRefused(ORDER, f"node '{node.node_id}' has no nodePosition",
                                {'nodeId': node.node_id})
+        if (found := node.position['mapId']) != mapped.map:
+            raise OrderRefused(
+                ORDER, f"node '{node.node_id}' is on the map '{found:.100}', this robot drives on "
+                f"'{mapped.map}'", {'nodeId': node.node_id, 'mapId': found[:100]})
         for action in node.actions:
             _check_action(action, 'NODE', mapped, {
                 'actionId': action.action_id, 'nodeId': node.node_id})
@@ -218,11 +222,14 @@ def _fields(action: OrderAction, mapped: Mapped, names: Mapping[str, Any]) -> di
             **mapped.parameters(action.action_type, action.parameters)})}
 
 
-def _of_node(node: OrderNode, before: OrderNode | None) -> dict[str, Any]:
+def _of_node(
+    node: OrderNode, before: OrderNode | None, tolerance: ToleranceMapping
+) -> dict[str, Any]:
     """
     Return the names that a node has, always all of them: another one would be that of a fact.
 
-    Without a theta, it is the direction from `before`, for a first node 0.
+    Without a theta, it is the direction from `before`, for a first node 0, and every orientation
+    is allowed. An allowed deviation that is not given or 0 is the `tolerance` of this robot.
     """
     position = node.position
     assert position is not None
@@ -232,8 +239,9 @@ def _of_node(node: OrderNode, before: OrderNode | None) -> dict[str, Any]:
         'x': float(position['x']), 'y': float(position['y']), 'map_id': position['mapId'],
         'theta': float(position['theta']) if 'theta' in position else math.atan2(
             position['y'] - start['y'], position['x'] - start['x']),
-        'deviation_xy': float(position.get('allowedDeviationXY', 0.0)),
-        'deviation_theta': float(position.get('allowedDeviationTheta', 0.0))}
+        'deviation_xy': float(position.get('allowedDeviationXY') or tolerance.xy),
+        'deviation_theta': math.pi if 'theta' not in position
+        else float(position.get('allowedDeviationTheta') or tolerance.theta)}
 
 
 def _of_edge(edge: OrderEdge) -> dict[str, Any]:

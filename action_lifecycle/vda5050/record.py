@@ -45,6 +45,7 @@ class _Instant(StrictModel):
     message: str = ''
     flow: str = ''
     text: str = ''
+    digest: str = ''
 
 
 class _File(StrictModel):
@@ -63,7 +64,11 @@ class _File(StrictModel):
 
 @dataclass
 class InstantAction:
-    """An instant action; `flow`: id of its flow, if it has one, with the text of that."""
+    """
+    An instant action; `flow`: id of its flow, if it has one, with the text of that.
+
+    `digest`: of what it is to do, '' in files of earlier versions.
+    """
 
     action_id: str
     action_type: str
@@ -71,6 +76,7 @@ class InstantAction:
     message: str = ''
     flow: str = ''
     text: str = ''
+    digest: str = ''
 
     def state(self) -> dict[str, Any]:
         """Return its state for a state message."""
@@ -184,7 +190,7 @@ def read_record(path: Path, robot: str) -> Record:
              for name, ended in found.ended.items()},
             _order(found.pending), found.canceled, found.canceling, found.paused,
             [InstantAction(one.action_id, one.action_type, one.status, one.message, one.flow,
-                           one.text) for one in found.instants], list(found.errors))
+                           one.text, one.digest) for one in found.instants], list(found.errors))
     except (LifecycleError, KeyError, TypeError) as failed:
         raise LifecycleError(f'{path}: {failed}; to begin without an order, remove the file'
                              ) from failed

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
-from pathlib import Path as FilePath
 from typing import Any
 
 from action_lifecycle.ros.interfaces.limits import READ_BYTES, RESULT_BYTES

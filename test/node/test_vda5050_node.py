@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import json
 from typing import Any
 
 from action_lifecycle_msgs.srv import ClearStop
 import pytest
-from unit.vda5050.orders import action, line, SERIAL
+from unit.vda5050.orders import action, HEADER, line, node, SERIAL
 
 from .vda5050_rig import Vda5050Rig
 
@@ -63,6 +64,39 @@ def test_an_order_that_it_can_not_do_is_refused_as_a_whole(rig: Vda5050Rig) -> N
     assert len(rig.goals(SERIAL)) == before
 
 
+@pytest.mark.parametrize(('order', 'kind', 'words'), [
+    ({**line(1, 2), 'serialNumber': '0002'}, 'validationError', "serialNumber '0002', this robot"),
+    ({**line(1, 2), 'manufacturer': 'other'}, 'validationError', "manufacturer 'other', this"),
+    ({**line(1, 1, order='o12'), 'nodes': [node(1, mapId='cellar')]}, 'orderError',
+     "map 'cellar', this robot"),
+    ({**line(0, 1, order='o1')}, 'orderUpdateError', 'with other contents'),
+    (json.dumps(line(1, 2)).replace('"x": 2.0', '"x": 9.0, "x": 2.0'), 'validationError',
+     "duplicate key 'x'"),
+])
+def test_an_order_that_is_not_for_this_robot_is_refused(
+    rig: Vda5050Rig, order: Any, kind: str, words: str
+) -> None:
+    fleet, before = rig.fleet, len(rig.goals(SERIAL))
+    text = order if isinstance(order, str) else json.dumps({'headerId': 1, **order})
+    fleet.send(SERIAL, 'order', text)
+    rig.until(lambda: any(one['errorType'] == kind and words in one['errorDescription']
+                          for one in fleet.last(SERIAL)['errors']), 20.0, 'the refusal')
+    state = fleet.last(SERIAL)
+    assert (state['orderId'], state['orderUpdateId'], state['lastNodeId']) == ('o1', 0, 'n1')
+    assert len(rig.goals(SERIAL)) == before
+
+
+def test_instant_actions_for_another_robot_are_refused(rig: Vda5050Rig) -> None:
+    fleet, lift = rig.fleet, action('lift', 'NONE', height=0.1)
+    fleet.send(SERIAL, 'instantActions', json.dumps(
+        {**HEADER, 'serialNumber': '0002', 'actions': [lift]}))
+    rig.until(lambda: any("serialNumber '0002'" in one['errorDescription'] and
+                          {'referenceKey': 'topic', 'referenceValue': 'instantActions'}
+                          in one['errorReferences']
+                          for one in fleet.last(SERIAL)['errors']), 20.0, 'the refusal')
+    assert fleet.status(SERIAL, lift['actionId']) == ''
+
+
 def test_an_update_extends_the_base_while_the_robot_drives(rig: Vda5050Rig) -> None:
     fleet = rig.fleet
     fleet.send(SERIAL, 'order', line(1, 2, 3, order='o4'))
@@ -90,12 +124,22 @@ def test_a_node_that_was_killed_finds_its_order_again(rig: Vda5050Rig) -> None:
     rig.kill(SERIAL, 'vda5050')
     rig.until(lambda: fleet.last(SERIAL, 'connection')['connectionState'] == 'CONNECTIONBROKEN',
               40.0, 'the last will')
+    fleet.send(SERIAL, 'order', line(4, 5, order='old'), retain=True)
+    fleet.send(SERIAL, 'instantActions', {'actions': [action('cancelOrder', 'NONE', 'late')]},
+               retain=True)
     rig.start_node(SERIAL)
     rig.until(lambda: fleet.last(SERIAL, 'connection')['connectionState'] == 'ONLINE', 40.0,
               'the robot is back')
+    rig.until(lambda: {'orderError', 'instantActionError'} <= {*fleet.errors(SERIAL)}, 20.0,
+              'what the broker has kept is refused')
+    for topic in ('order', 'instantActions'):
+        fleet.send(SERIAL, topic, '', retain=True)  # the broker forgets it
+    assert all('retained' in one['errorDescription'] for one in fleet.last(SERIAL)['errors']
+               if one['errorType'] in ('orderError', 'instantActionError'))
     fleet.send(SERIAL, 'order', order)  # as a fleet manager does that is not sure
     rig.until_done(SERIAL, 'o5')
     assert fleet.status(SERIAL, beep['actionId']) == 'FINISHED'
+    assert fleet.status(SERIAL, 'late') == ''
     assert len(rig.goals(SERIAL)) == 4
 
 

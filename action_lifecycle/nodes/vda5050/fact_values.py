@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import math
+from numbers import Real
 from typing import Any
 
 from action_lifecycle_msgs.msg import Fact, WorldState
@@ -22,14 +23,16 @@ class FactValues:
     """
     The values of expressions, by place; create it in `configure`.
 
-    `changed` is called in the executor's thread when facts have come. A value that is not known
-    any more stays; `unknown` names these, with the facts that they need.
+    `changed` is called in the executor's thread when facts have come. `limits`: smallest and
+    largest value by place; others are not known. A value that is not known any more stays;
+    `unknown` names these, with the facts that they need.
     """
 
     def __init__(
         self, node: ManagedNode, bridge: str, expressions: Mapping[str, Expression],
-        changed: Callable[[], None],
+        changed: Callable[[], None], limits: Mapping[str, tuple[float, float]] = {},
     ) -> None:
+        self._limits = limits
         self._expressions = expressions
         self._changed = changed
         self._declared: dict[str, Fact] = {}
@@ -46,6 +49,14 @@ class FactValues:
             self._last[place] = found
         return self._last.get(place)
 
+    def has(self, place: str) -> bool:
+        """Return whether an expression is given."""
+        return place in self._expressions
+
+    def is_excluded(self, place: str) -> bool:
+        """Return whether a condition is known to be false now, or is not given."""
+        return place not in self._expressions or self._evaluate(place) is False
+
     def number(self, place: str) -> float | None:
         """Return the value of an expression as a number; None if it is none."""
         try:
@@ -56,10 +67,15 @@ class FactValues:
 
     def unknown(self) -> dict[str, str]:
         """Return why expressions have no value now, by place."""
-        return {place: self._why(expression) for place, expression in self._expressions.items()
+        return {place: self._why(place, expression)
+                for place, expression in self._expressions.items()
                 if self._evaluate(place) is None}
 
-    def _why(self, expression: Expression) -> str:
+    def _why(self, place: str, expression: Expression) -> str:
+        value = self._given(place)
+        if value is not None:
+            return f"'{expression.text}' is {value}, expected {self._limits[place][0]:g} to " \
+                   f'{self._limits[place][1]:g}'
         for name in expression.names:
             if self._declared and name not in self._declared:
                 return f"there is no fact '{name}'"
@@ -70,9 +86,19 @@ class FactValues:
         return expression.error or f"'{expression.text}' has no value"
 
     def _evaluate(self, place: str) -> Any:
+        """Return the value of an expression now; None if it is not known or out of limits."""
+        found = self._given(place)
+        return found if self._is_within(place, found) else None
+
+    def _given(self, place: str) -> Any:
         expression = self._expressions.get(place)
         return None if expression is None else expression.evaluate(
             [self._of_fact(name) for name in expression.names])
+
+    def _is_within(self, place: str, value: Any) -> bool:
+        least, most = self._limits.get(place, (-math.inf, math.inf))
+        return place not in self._limits or (
+            isinstance(value, Real) and least <= value <= most)
 
     def _of_fact(self, name: str) -> Any:
         fact = self._facts.get(name)

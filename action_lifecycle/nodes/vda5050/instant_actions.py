@@ -65,11 +65,16 @@ class InstantActions:
         except OrderRefused as refused:
             self._runner.refuse(refused)
             return
-        known = {one.action_id for one in self._record.instants}
         for action in actions:
-            if action.action_id not in known:
-                known.add(action.action_id)
+            known = next((one for one in self._record.instants
+                          if one.action_id == action.action_id), None)
+            if known is None:
                 self._begin(action)
+            elif known.digest and known.digest != action.digest:
+                self._runner.refuse(OrderRefused(
+                    INSTANT, f"the robot has actionId '{action.action_id}' with another "
+                    'actionType or other parameters; use a new one',
+                    {'actionId': action.action_id, 'actionType': action.action_type}))
         self._record.save()
         self._changed()
 
@@ -96,7 +101,8 @@ class InstantActions:
         self._record.save()
 
     def _begin(self, action: OrderAction) -> None:
-        noted = InstantAction(action.action_id, action.action_type, RUNNING)
+        noted = InstantAction(
+            action.action_id, action.action_type, RUNNING, digest=action.digest)
         kind = action.action_type
         if kind in PAUSES:
             self._overtake(noted)

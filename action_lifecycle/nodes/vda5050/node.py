@@ -31,9 +31,11 @@ from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
 from ...ros.node.timers import Throttle
 from ...vda5050.broker import Broker, BrokerError, check_url, MAX_MESSAGE
+from ...vda5050.errors import OrderRefused
 from ...vda5050.factsheet import factsheet
 from ...vda5050.identity import Identity, level_fault, serial_fault
-from ...vda5050.mapping import read_mapping
+from ...vda5050.judge import check_header
+from ...vda5050.mapping import LIMITS, read_mapping
 from ...vda5050.record import read_record
 
 PERIOD = 0.1
@@ -111,7 +113,7 @@ class Vda5050Node(ManagedNode):
         self._throttle = Throttle(self, PERIOD, self._send_changed)
         self.defer(self._throttle.cancel)
         self.facts = FactValues(self, str(self.parameter('bridge_node')),
-                                self.mapped.expressions, self._changed)
+                                self.mapped.expressions, self._changed, LIMITS)
         self.runner = OrderRunner(
             self, record, self.mapped, FlowOrders(self, action_node), action_node, self._changed,
             lambda: self.robot_state.start())
@@ -127,7 +129,8 @@ class Vda5050Node(ManagedNode):
         """Go on with the order, and connect."""
         self._broker = Broker(
             str(self.parameter('broker_url')), self.identity,
-            lambda topic, payload: self.call_soon(lambda: self._take(topic, payload)),
+            lambda topic, payload, retained: self.call_soon(
+                lambda: self._take(topic, payload, retained)),
             lambda connected, why: self.call_soon(lambda: self._noted(connected, why)))
         if not self._is_restored:  # later activations find everything as it is
             self._is_restored = True
@@ -158,14 +161,17 @@ class Vda5050Node(ManagedNode):
             self._send_factsheet()
             self._send_state()
 
-    def _take(self, topic: str, payload: bytes) -> None:
-        if self._broker is None:
+    def _take(self, topic: str, payload: bytes, retained: bool) -> None:
+        if self._broker is None or not payload:  # an empty message removes a retained one
             return
         try:
             if len(payload) > MAX_MESSAGE:
                 raise LifecycleError(f'{topic}: longer than {MAX_MESSAGE} bytes')
             message = read_object(payload, topic)
+            check_header(topic, message, self.identity, retained=retained)
             (self.runner if topic == 'order' else self.instants).take(message)
+        except OrderRefused as refused:
+            self.runner.refuse(refused)
         except LifecycleError as failed:
             self.runner.malformed(topic, str(failed))
 

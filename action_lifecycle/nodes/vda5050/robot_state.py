@@ -33,10 +33,11 @@ class RobotState:
         record, facts = self._runner.record, self._facts
         progress = record.progress
         position = self.position()
-        driving = facts.value('driving')
         return {
             **progress.fields(),
-            'driving': progress.is_driving if driving is None else bool(driving),
+            # what is not known counts as the case for which others have to be careful
+            'driving': not facts.is_excluded('driving') if facts.has('driving')
+            else progress.is_driving,
             'paused': record.paused or self._runner.flow_paused,
             'operatingMode': 'AUTOMATIC',
             **({} if position is None else {'agvPosition': position}),
@@ -45,7 +46,7 @@ class RobotState:
                              'charging': bool(facts.value('battery.charging'))},
             'errors': [*record.errors, *progress.errors(), *self._errors()],
             'safetyState': {'eStop': emergency_stop(self.safety),
-                            'fieldViolation': bool(facts.value('field_violation'))}}
+                            'fieldViolation': not facts.is_excluded('field_violation')}}
 
     def position(self) -> dict[str, Any] | None:
         """Return the position of the robot; None if it is not known."""

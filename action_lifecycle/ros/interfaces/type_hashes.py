@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import functools
-import json
 from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
+
+from ...documents.errors import LifecycleError
+from ...documents.json_text import read_object
 
 SHOWN = 15  #: characters of a hash in messages: RIHS01_ and eight digits
 CURE = ('they may be of different distributions or versions: install or build the same package on '
@@ -36,10 +38,10 @@ def installed_hash(type_name: str) -> str:
     package, folder, name = type_name.split('/')
     try:
         file = Path(get_package_share_directory(package), folder, f"{name.split('_')[0]}.json")
-        hashes = json.loads(file.read_bytes())['type_hashes']
+        hashes = read_object(file.read_bytes(), str(file))['type_hashes']
         return next((str(entry['hash_string']) for entry in hashes
                      if entry['type_name'] == type_name), '')
-    except (LookupError, OSError, ValueError, TypeError):  # Humble has none
+    except (LookupError, OSError, TypeError, LifecycleError):  # Humble has none
         return ''
 
 

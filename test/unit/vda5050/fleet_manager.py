@@ -72,13 +72,14 @@ class FleetManager:
             self.faults.append(f'{topic}: {message["serialNumber"]} on the topic of {robot}')
         self.messages[robot][topic].append(message)
 
-    def send(self, robot, topic, message):
+    def send(self, robot, topic, message, *, retain=False):
         """Send a message as it is: a text, or fields that get a header."""
         if isinstance(message, dict):
             self._headers += 1
             message = json.dumps(
                 {**HEADER, **message, 'headerId': self._headers, 'serialNumber': robot})
-        self._client.publish(f'{INTERFACE}/v2/{MANUFACTURER}/{robot}/{topic}', message, qos=1)
+        self._client.publish(f'{INTERFACE}/v2/{MANUFACTURER}/{robot}/{topic}', message, qos=1,
+                             retain=retain)
 
     def instant(self, robot, *actions):
         self.send(robot, 'instantActions', {'actions': list(actions)})

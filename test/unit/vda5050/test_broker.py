@@ -19,7 +19,7 @@ from action_lifecycle.vda5050.broker import (
 from action_lifecycle.vda5050.identity import Identity
 import pytest
 
-from .fleet_manager import make_client
+from .fleet_manager import make_client, mqtt
 from .mosquitto import Mosquitto
 
 IDENTITY = ('uagv', 'acme', '0001')
@@ -49,7 +49,7 @@ class Client:
     def __init__(self, url):
         self.told, self.received = [], []
         self.broker = Broker(url, Identity(*IDENTITY),
-                             lambda topic, payload: self.received.append((topic, payload)),
+                             lambda *message: self.received.append(message),
                              lambda connected, why: self.told.append((connected, why)))
         self.broker.open()
 
@@ -105,6 +105,41 @@ def test_it_connects_again_after_a_restart_of_the_broker(server, listener):
     until(lambda: seen == [('ONLINE', True)], 'retained')
     client.broker.close()
     until(lambda: seen[-1][0] == 'OFFLINE', 'its farewell')
+
+
+def test_what_was_sent_before_it_subscribed_is_told_as_retained_or_is_gone(server):
+    def session(clean):
+        versions = [mqtt.CallbackAPIVersion.VERSION2] if hasattr(
+            mqtt, 'CallbackAPIVersion') else []
+        client = mqtt.Client(*versions, client_id=f'action_lifecycle/{"/".join(IDENTITY[1:])}',
+                             clean_session=clean)
+        subscribed = []
+        client.on_subscribe = lambda *_: subscribed.append(True)
+        client.connect('127.0.0.1', server.port)
+        client.loop_start()
+        client.subscribe('uagv/v2/acme/0001/order', 1)
+        until(lambda: subscribed, 'it is subscribed')
+        client.disconnect()
+        client.loop_stop()
+    session(clean=False)  # an earlier robot with this name, for which the broker keeps what comes
+    fleet = make_client('fleet')
+    fleet.connect('127.0.0.1', server.port)
+    fleet.loop_start()
+    try:
+        def send(topic, payload, retain=False):
+            fleet.publish(f'uagv/v2/acme/0001/{topic}', payload, 1, retain).wait_for_publish(10.0)
+        send('order', 'kept for the session')
+        send('order', 'retained', True)
+        client = Client(server.url)
+        until(lambda: (True, '') in client.told, 'it connects')
+        send('instantActions', 'new', True)  # not retained for who is subscribed already
+        until(lambda: ('instantActions', b'new', False) in client.received, client.received)
+        assert client.received == [
+            ('order', b'retained', True), ('instantActions', b'new', False)]
+        client.broker.close()
+    finally:
+        fleet.disconnect()
+        fleet.loop_stop()
 
 
 def test_the_password_comes_from_the_environment(monkeypatch, tmp_path, listener):

@@ -37,9 +37,12 @@ def changed(tmp_path, before, after):
 @pytest.mark.parametrize(('before', 'after', 'place', 'expected'), [
     ('vda5050: 1', 'vda5050: 2', 'vda5050: 2', 'expected at most 1'),
     ('{{ y }}', '{{ yy }}', '{{ yy }}', "'yy' is undefined"),
-    ("  confirm: {condition: 'dist", "  after: [other]\n  confirm: {condition: 'dist",
-     'after: [other]', "'after' comes from the order"),
-    ("and still'", "and still +'", 'still +', 'drive'),
+    ('  confirm:\n', '  after: [other]\n  confirm:\n', 'after: [other]',
+     "'after' comes from the order"),
+    ('deviation_xy', 'deviation_xy +', 'deviation_xy +', 'drive'),
+    (', map: map}', '}', 'position:', 'map'),
+    ('  battery: {charge', '  map: hall\n  battery: {charge', 'state:',
+     'expected the map that the robot drives on'),
     ('scopes: [NODE]', 'scopes: [NODES]', '[NODES]', "expected one of 'NODE', 'EDGE', 'INSTANT'"),
     ('startCharging:', 'cancelOrder:', 'cancelOrder:', "'cancelOrder' needs no entry"),
     ('      dock: {type', '      x: {type', 'x: {type', "'x' can not be the name of a parameter"),
@@ -117,6 +120,25 @@ def test_facts_that_are_not_in_the_facts_file_are_faults(
     fault, = errors.splitlines()
     assert code == 2 and expected in fault and field in fault
     assert after.split(':')[0] in mapping.splitlines()[int(fault.split(':')[1]) - 1]
+
+
+@pytest.mark.parametrize(('charge', 'limits', 'reported'), [
+    ('battery', '{range: [0.0, 1.0]}', '1 %'), ('battery * 100', '{range: [0.0, 100.0]}', '10000'),
+    ('battery * 100', "{}, unit: '%'", '10000'), ('battery', "{}, unit: '%'", ''),
+    ('battery', '{range: [0.0, 100.0]}', ''), ('battery * 100', '{range: [0.0, 1.0]}', ''),
+    ('battery * 100', '{}', ''),  # not known
+])
+def test_a_charge_that_is_no_percentage_is_a_fault(tmp_path, capsys, charge, limits, reported):
+    mapping = EXAMPLE.read_text().replace('battery * 100', charge)
+    facts = READ_ALWAYS.replace('health: {range: [0.0, 1.0]}', f'health: {limits}')
+    assert facts != READ_ALWAYS or '1.0]' in limits
+    facts = facts.replace('health: {}, unit', 'unit').replace('health: {}', 'unit: ""')
+    code, _, errors = validated(tmp_path, capsys, mapping, facts)
+    assert (code == 2, f'a full battery would be reported as {reported}' in errors) == (
+        bool(reported), bool(reported)), errors
+    if reported:
+        fault, = errors.splitlines()
+        assert 'battery:' in mapping.splitlines()[int(fault.split(':')[1]) - 1]
 
 
 def test_all_unknown_facts_of_a_mapping_file_are_reported_at_once(tmp_path, capsys):

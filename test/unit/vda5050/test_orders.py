@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from pathlib import Path
 
 from action_lifecycle.documents.errors import LifecycleError
@@ -14,7 +15,8 @@ from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.edits.edit_validation import check_edit
 from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.vda5050.errors import OrderRefused
-from action_lifecycle.vda5050.judge import judge_order
+from action_lifecycle.vda5050.identity import Identity
+from action_lifecycle.vda5050.judge import check_header, judge_order
 from action_lifecycle.vda5050.mapping import read_mapping
 from action_lifecycle.vda5050.order import Order, read_instant_actions, read_order
 from action_lifecycle.vda5050.order_flow import (
@@ -32,7 +34,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 import pytest
 
-from .orders import action, edge, HEADER, line, node
+from .orders import action, edge, HEADER, line, MANUFACTURER, node, SERIAL
 
 MAPPING = """\
 vda5050: 1
@@ -43,7 +45,7 @@ actions:
     blocking: [HARD]
     parameters: {height: {type: number, max: 0.5}, slow: false}
     action: {confirm: lifted > height}
-state: {battery: {charge: battery}}
+state: {map: hall, battery: {charge: battery}}
 factsheet:
   typeSpecification: {seriesName: test, agvKinematic: DIFF, agvClass: CARRIER, maxLoadMass: 1.0,
                       localizationTypes: [NATURAL], navigationTypes: [AUTONOMOUS]}
@@ -257,17 +259,98 @@ def test_an_update_adds_the_released_nodes_and_replaces_the_horizon(mapped):
 @pytest.mark.parametrize(('update', 'expected'), [
     (line(0, 2, update=1), "begins with the last released node, 'n1'"),
     (line(2, 3, update=1), "got 'n2' with 4"),
-    (line(1, 3, update=0), None), (line(1, 3, update=5), 'begins with'),
+    (line(1, 3, update=0), 'the robot has orderUpdateId 0 with other contents'),
+    (line(1, 3, update=5), ''),
 ])
 def test_an_update_that_does_not_continue_the_base_is_refused(mapped, update, expected):
     known = read_order({**line(0, 1, 3), 'orderUpdateId': 0})
-    if expected is None:
-        assert judge_order(update, Progress(known, {}), mapped) is None
-    elif update['nodes'][0]['nodeId'] == 'n1':
+    if not expected:
         assert judge_order(update, Progress(known, {}), mapped)
     else:
         refused = refusal(update, Progress(known, {}), mapped)
         assert refused.kind == 'orderUpdateError' and expected in str(refused)
+
+
+def test_the_same_update_with_other_contents_is_refused(mapped):
+    first, update = line(0, 1, 3), line(1, 2, 3, update=1)
+    known = read_order(first).merged(read_order(update))
+    progress = Progress(known, {})
+    sent_again = {**copy.deepcopy(update), 'headerId': 7, 'timestamp': 'later'}
+    sent_again['nodes'][0]['nodePosition']['x'] = 1  # the same number
+    assert judge_order(sent_again, progress, mapped) is None
+    for nodes, edges in ((update['nodes'][:1], []), (line(1, 3)['nodes'], line(1, 3)['edges']),
+                         ([node(1), node(2, theta=1.0), node(3, released=False)],
+                          update['edges'])):
+        refused = refusal({**update, 'nodes': nodes, 'edges': edges}, progress, mapped)
+        assert (refused.kind, refused.references) == (
+            'orderUpdateError', {'orderId': 'o1', 'orderUpdateId': 1})
+    assert judge_order(update, Progress(Order({
+        name: value for name, value in known.data.items() if name != 'digest'}), {}), mapped) \
+        is None, 'the file of an earlier version does not say what the message had'
+
+
+# Who, where and when an order is for
+
+
+@pytest.mark.parametrize(('update', 'released', 'elsewhere'), [
+    (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 1, 1), (1, 0, 1)])
+def test_an_order_with_a_node_on_another_map_is_refused_as_a_whole(
+    mapped, update, released, elsewhere
+):
+    message = line(0, released, 1, update=update)
+    message['nodes'][elsewhere]['nodePosition']['mapId'] = 'cellar'
+    known = read_order(line(0, 0)) if update else None
+    refused = refusal(message, Progress(known, {}), mapped)
+    assert refused.kind == 'orderError' and refused.references == {
+        'orderId': 'o1', 'orderUpdateId': update, 'nodeId': f'n{elsewhere}', 'mapId': 'cellar'}
+    assert "is on the map 'cellar', this robot drives on 'hall'" in str(refused)
+
+
+IDENTITY = Identity('uagv', MANUFACTURER, SERIAL)
+
+
+@pytest.mark.parametrize('topic', ['order', 'instantActions'])
+@pytest.mark.parametrize(('header', 'kind', 'words'), [
+    ({'manufacturer': 'other'}, 'validationError',
+     "names manufacturer 'other', this robot is 'acme' (acme/0001)"),
+    ({'serialNumber': '0002'}, 'validationError',
+     "names serialNumber '0002', this robot is '0001' (acme/0001)"),
+    ({'serialNumber': ''}, 'validationError', "names serialNumber ''"),
+    ({'serialNumber': '0002', 'manufacturer': 'other'}, 'validationError',
+     "names manufacturer 'other'"),
+])
+def test_a_message_for_another_robot_is_refused(topic, header, kind, words):
+    check_header(topic, line(0, 1), IDENTITY)
+    with pytest.raises(OrderRefused) as refused:
+        check_header(topic, {**line(0, 1), **header}, IDENTITY)
+    assert refused.value.kind == kind and words in str(refused.value)
+    name = words.split()[1]
+    assert refused.value.references.items() >= {'topic': topic, name: header[name]}.items()
+
+
+@pytest.mark.parametrize(('topic', 'kind'), [
+    ('order', 'orderError'), ('instantActions', 'instantActionError')])
+def test_a_retained_message_is_refused(topic, kind):
+    with pytest.raises(OrderRefused, match='retained') as refused:
+        check_header(topic, line(0, 1), IDENTITY, retained=True)
+    assert refused.value.kind == kind
+    assert refused.value.references.items() >= {
+        'orderId': 'o1', 'timestamp': HEADER['timestamp']}.items()
+
+
+def test_a_deviation_that_is_not_given_is_the_tolerance_of_the_robot(mapped):
+    order = line(0, 1)
+
+    def names(**position):
+        order['nodes'][1]['nodePosition'].update(position)
+        found = flow_actions(read_order(order), mapped)[0].fields['parameters']
+        return found['deviation_xy'], found['deviation_theta']
+    assert names() == (0.25, math.pi)  # every orientation
+    assert names(allowedDeviationTheta=0.1) == (0.25, math.pi)
+    assert names(theta=1.0, allowedDeviationTheta=0, allowedDeviationXY=0.0) == (0.25, 0.25)
+    assert names(allowedDeviationXY=0.05, allowedDeviationTheta=0.1) == (0.05, 0.1)
+    with pytest.raises(OrderRefused, match='allowedDeviationXY'):
+        names(allowedDeviationXY=-0.1)
 
 
 def test_lower_updates_and_those_of_failed_or_canceled_orders_are_refused(mapped):
@@ -436,7 +519,7 @@ def test_edges_keep_what_the_mapping_file_may_read(mapped):
 def test_the_start_must_be_near(mapped, tmp_path):
     path = Path(tmp_path) / 'mapping.yaml'
     path.write_text(MAPPING.replace(
-        'state: {', "state: {position: {x: 'at[0]', y: 'at[1]', theta: turn, map: hall}, "))
+        'map: hall', "position: {x: 'at[0]', y: 'at[1]', theta: turn, map: hall}"))
     found = read_mapping(path)
     with pytest.raises(OrderRefused, match=r"first node 'n0' is 3.00 m from the robot") as refused:
         judge_order(line(0, 1), Progress(None, {}), found, {'x': 3.0, 'y': 0.0})
