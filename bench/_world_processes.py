@@ -137,8 +137,8 @@ def fact(topic: str, kind: str, folder: str) -> None:
     serve(executor, lambda: count[0])
 
 
-def noise() -> None:
-    """Publish NOISE topics of five numbers each at 100 Hz."""
+def noise(numbers: str = '5', rate: str = '100') -> None:
+    """Publish NOISE topics of so many numbers each at `rate` (Hz)."""
     import rclpy
     from std_msgs.msg import Float64MultiArray
     rclpy.init()
@@ -149,8 +149,9 @@ def noise() -> None:
     due = time.monotonic()
     while True:
         for sender in senders:
-            sender.publish(Float64MultiArray(data=[due + number for number in range(5)]))
-        due += 0.01
+            sender.publish(Float64MultiArray(
+                data=[due + number for number in range(int(numbers))]))
+        due += 1.0 / float(rate)
         time.sleep(max(0.0, due - time.monotonic()))
 
 
@@ -243,6 +244,28 @@ def canceling(noisy: str = '') -> None:
     serve(executor, lambda: len(running))
 
 
+def stopping(folder: str) -> None:
+    """Run a bridge with an e-stop, a path, and ten facts of each topic of `noise`."""
+    from action_lifecycle.nodes.bridge.node import WorldModelBridge
+    from action_lifecycle.ros.node.executor import make_executor
+    import rclpy
+    from rclpy.parameter import Parameter
+    rclpy.init()
+    executor = make_executor()
+    path = Path(folder) / 'stopping.yaml'
+    path.write_text(
+        'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 0.5}\n'
+        'facts:\n  poses: {topic: planned, type: nav_msgs/msg/Path, field: poses, reduce: count, '
+        'always: true}\n' + ''.join(
+            f'  noise_{number}_{item}: {{topic: noise_{number}, type: '
+            f"std_msgs/msg/Float64MultiArray, field: 'data[{item}]', always: true}}\n"
+            for number in range(NOISE) for item in range(10)))
+    node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
+    executor.add_node(node)
+    assert node.start()
+    serve(executor, lambda: 0)
+
+
 def idle(folder: str, bare: str) -> None:
     """Run the idle bridge with an e-stop, or a bare node that subscribes to the same topic."""
     from action_lifecycle.nodes.bridge.node import WorldModelBridge
@@ -286,4 +309,4 @@ if __name__ == '__main__':
         publisher(values[0], values[1], int(values[2]), float(values[3]))
     else:
         {'plain': plain, 'fact': fact, 'confirming': confirming, 'canceling': canceling,
-         'idle': idle, 'noise': noise}[name](*values)
+         'stopping': stopping, 'idle': idle, 'noise': noise}[name](*values)

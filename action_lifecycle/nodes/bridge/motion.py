@@ -74,5 +74,7 @@ class BridgeHost:
         refusal: Callable[[], str],
     ) -> StepGoal:
         """Send the goal of a step; None: follow that of an earlier process."""
-        return step_goal(self._node, self._facts, request, goal_id, work, goal, on_state,
+        step = step_goal(self._node, self._facts, request, goal_id, work, goal, on_state,
                          on_feedback, refusal)
+        self._guard.urgent.hold(step)
+        return step

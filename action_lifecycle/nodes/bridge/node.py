@@ -144,14 +144,14 @@ class WorldModelBridge(ManagedNode):
             self._motions.stop_all(status.code, status.message)
             self.update_diagnostics()
 
-    def _clear_stop(
+    async def _clear_stop(
         self, request: srv.ClearStop.Request, response: srv.ClearStop.Response
     ) -> srv.ClearStop.Response:
         if not request.actor:
             response.error_code = int(ErrorCode.INVALID_REQUEST)
             response.error_msg = 'actor: expected the name of the person who clears the stop'
             return response
-        why = self._guard.clear(request.seen)
+        why = await self._guard.clear(request.seen)
         response.accepted = not why
         if why:
             response.error_code, response.error_msg = int(ErrorCode.NOT_ALLOWED), why

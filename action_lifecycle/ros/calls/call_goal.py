@@ -74,6 +74,7 @@ class CallGoal:
         self._call: ServiceCall | None = None
         self._timer: Timeout | None = None
         self._sent = False
+        self._halted = False
 
     def send(self, request: Any) -> None:
         """Send the request when the service is there."""
@@ -109,13 +110,17 @@ class CallGoal:
         else:
             self._end('', ErrorCode.CANCELED, 'nothing was sent', stopped=True)
 
+    def halt(self) -> None:
+        """Keep the request from being sent; in any thread, before `cancel`."""
+        self._halted = True
+
     def give_up(self) -> None:
         """Stop waiting for the response."""
         self._end('', ErrorCode.STOP_UNCONFIRMED, f'{self._name} has not answered',
                   stopped=False, unknown=True)
 
     def _ready(self) -> bool:
-        if not self._client.service_is_ready():
+        if self._halted or not self._client.service_is_ready():
             return False
         now = self._node.steady()
         self._kept.ready_at = min(self._kept.ready_at, now + SETTLED)

@@ -202,6 +202,15 @@ class GoalClient:
         ask()
         return answered
 
+    def cancel_at_once(self, goal_id: UUID) -> None:
+        """Send one request to cancel a goal, in any thread; its response is not awaited."""
+        if self._feedback is None or self._destroyed:
+            return
+        request = CancelGoal.Request()
+        request.goal_info.goal_id = goal_id
+        with self.cancels.handle:
+            self.cancels.handle.send_request(request)
+
     def forget(self, goal_id: UUID) -> None:
         """Drop the data of an ended goal."""
         self._listeners.pop(bytes(goal_id.uuid), None)

@@ -215,6 +215,7 @@ class MotionGoal(GoalCall):
         self._motions = client
         self._refusal = refusal
         self._shared = shared
+        self._halted = False
         client.on_second_answer[goal_id.bytes] = self._answered_twice
 
     def _send(self, goal: Any) -> None:
@@ -225,6 +226,8 @@ class MotionGoal(GoalCall):
         elif refused := self._refusal():
             self.end(GoalEnd('', FOREIGN_GOAL, f'nothing was sent: {refused}', True,
                              self._node.now(), sent=False))
+        elif self._halted:
+            self._fail(Ending.CANCELED, stopped=True)
         else:
             super()._send(goal)
 
@@ -274,6 +277,12 @@ class MotionGoal(GoalCall):
 
     def _may_be_preempted(self, status: int) -> bool:
         return not (self._shared or self._canceling) and status != GoalStatus.STATUS_SUCCEEDED
+
+    def halt(self) -> None:
+        """Send a cancel, or keep the goal from being sent; in any thread, before `cancel`."""
+        self._halted = True
+        if self.sent_at and not self.done.done():
+            self._motions.cancel_at_once(self._goal_id)
 
     def give_up(self) -> None:
         """Stop waiting for the server's result."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+import threading
 from typing import Any
 
 from rclpy.duration import Duration
@@ -68,6 +69,8 @@ class PublishGoal:
         self._timer: Timeout | None = None
         self._limit: Timeout | None = None
         self._finishing = False
+        self._halted = False
+        self._lock = threading.Lock()  #: of `halt` and the messages before it
 
     def send(self, message: Any, last: Any = None) -> None:
         """Publish when a subscriber is there; `last`: the message of `finally`."""
@@ -97,6 +100,13 @@ class PublishGoal:
             self._finish('', ErrorCode.CANCELED, 'canceled')
         else:
             self._end('', ErrorCode.CANCELED, 'nothing was sent', stopped=True)
+
+    def halt(self) -> None:
+        """Publish no more but the message of `finally`; in any thread, before `cancel`."""
+        with self._lock:
+            again, self._halted = self._halted or self.done.done(), True
+            if self._count and self._last is not None and not again:
+                self._publisher.publish(self._last)
 
     def give_up(self) -> None:
         """Stop waiting for acknowledgements."""
@@ -196,8 +206,11 @@ class PublishGoal:
     # -- messages, subscribers, acknowledgements
 
     def _publish(self, state: str = '') -> None:
-        self._count += 1
-        self._publisher.publish(self._message)
+        with self._lock:
+            if self._halted:
+                return
+            self._count += 1
+            self._publisher.publish(self._message)
         if state:
             self._on_state(state)
 

@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The e-stop is heard and answered at once, whatever arrives at the bridge beside it.
+
+From the e-stop's sample to the cancel at the server, and to the answer of a bare node that reads
+the same sample: the second time is what the machine needs by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+from pathlib import Path
+import sys
+import time
+
+from action_lifecycle.ros.interfaces.limits import MAX_DOCUMENT
+from action_lifecycle_msgs.action import ExecuteMotion
+from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
+import pytest
+from std_msgs.msg import Bool, Empty
+
+from .bridge_rig import FACTS, Rig
+from .forked import Forked
+
+MAX_AGE = 0.5
+SLOW = 0.5  #: s more than a bare node needs
+LOADED = FACTS.replace('max_age: 4.0', f'max_age: {MAX_AGE}').replace('facts:\n', """facts:
+  poses: {topic: planned, type: nav_msgs/msg/Path, field: poses, reduce: count, always: true}
+""")
+PLAN = Motion(server='compute_path_to_pose', type='nav2_msgs/action/ComputePathToPose',
+              goal_json=json.dumps({'goal': {'header': {'frame_id': 'map'}}}),
+              server_timeout=20.0, timeout=60.0)
+
+
+class LoadedRig(Rig):
+    """A bridge in a process of its own, with processes that send it what is large."""
+
+    def __init__(self, folder: Path, *roles: str) -> None:
+        super().__init__(folder, LOADED, own_bridge=False)
+        self.pressed = False
+        self.echoed = 0.0
+        self.canceled = 0.0
+        self.asker.create_subscription(Empty, 'echo', self._hear, 10)
+        on_cancel = self.gripper.on_cancel
+
+        def cancel(handle: object) -> object:
+            self.canceled = self.canceled or time.monotonic()
+            return on_cancel(handle)
+        self.gripper.server.register_cancel_callback(cancel)
+        self.start_bridge()
+        script = str(Path(__file__).with_name('load_process.py'))
+        with open(folder / 'load.log', 'ab') as log:
+            self.loads = [Forked([sys.executable, script, role], self.environment, log)
+                          for role in ('echo', *roles)]
+        self.gap = 0.01
+        self.until(lambda: self.safety and self.safety[-1].state == SafetyState.READY)
+        self.until_it_answers(self.motion, ExecuteMotion.Goal())
+        self.until(lambda: self.estop.get_subscription_count() == 2
+                   and self.robot.count_publishers('echo') == 1)
+
+    def _beat(self) -> None:
+        self.estop.publish(Bool(data=self.pressed))
+
+    def _hear(self, message: Empty) -> None:
+        self.echoed = self.echoed or time.monotonic()
+
+    def start_motion(self, **fields: object) -> object:
+        """Start a motion that runs until it is canceled; returns the future of its result."""
+        self.gripper.let_go()
+        self.gripper.behaviour = 'wait'
+        before = len(self.gripper.goals)
+        ended = self.send(self.order(
+            {'command': {'position': 0.05, 'max_effort': 10.0}}, **fields)).get_result_async()
+        self.until(lambda: len(self.gripper.goals) > before)
+        self.canceled = self.echoed = 0.0
+        return ended
+
+    def close(self) -> None:
+        for process in (self.process, *self.loads):
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
+        super().close()
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Iterator[LoadedRig]:
+    rig = LoadedRig(tmp_path)
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[LoadedRig]:
+    rig = LoadedRig(tmp_path, 'planner', 'path')
+    yield rig
+    rig.close()
+
+
+def test_an_estop_cancels_the_motion_at_once(quiet: LoadedRig) -> None:
+    ended = quiet.start_motion()
+    press(quiet, ended)
+
+
+def test_a_violated_maintain_cancels_the_motion_at_once(quiet: LoadedRig) -> None:
+    ended = quiet.start_motion(maintain=[Condition(
+        name='held', expression='gap < 0.02', within=10.0)])
+    quiet.spin(0.2)
+    quiet.gap = None
+    begin = time.monotonic()
+    quiet.publish_gap(0.1)
+    quiet.pressed = True  # for the bare node only: it comes after the sample
+    quiet._beat()
+    quiet.until(lambda: quiet.canceled and quiet.echoed)
+    assert quiet.canceled - begin < quiet.echoed - begin + SLOW
+    result = quiet.wait(ended).result
+    assert result.error_code in (ErrorCode.MAINTAIN_VIOLATED, ErrorCode.ESTOP)
+
+
+@pytest.mark.timeout(300)
+def test_the_estop_is_heard_and_answered_whatever_is_large(loaded: LoadedRig) -> None:
+    plans = [loaded.send(loaded.order(PLAN)).get_result_async() for _ in range(2)]
+    ended = loaded.start_motion()
+    large = json.dumps({'list': list(range(400_000))})  # 3 MB
+    assert len(large) < MAX_DOCUMENT
+    accepted, refused = (loaded.send(loaded.order(
+        {'command': {'position': 0.05}}, parameters_json=text)).get_result_async()
+        for text in (large, json.dumps('x' * MAX_DOCUMENT)))
+    assert loaded.wait(refused).result.error_code == ErrorCode.INVALID_REQUEST
+    for plan in plans:
+        result = loaded.wait(plan, 120.0).result
+        assert result.outcome == 'executed' and 'its result was dropped' in result.controller_said
+    stops = [told.reason for told in loaded.safety if told.state == SafetyState.STOPPED]
+    assert not stops, stops  # the heartbeat was there all the time
+    del accepted
+    loaded.send(loaded.order(PLAN))
+    press(loaded, ended)
+
+
+def press(rig: LoadedRig, ended: object) -> None:
+    """Set the e-stop; the server gets the cancel about when a bare node answers."""
+    begin = time.monotonic()
+    rig.pressed = True
+    rig._beat()
+    rig.until(lambda: rig.canceled and rig.echoed)
+    assert rig.canceled - begin < rig.echoed - begin + SLOW
+    print(f'canceled after {1e3 * (rig.canceled - begin):.0f} ms, '
+          f'a bare node answered after {1e3 * (rig.echoed - begin):.0f} ms')
+    assert rig.wait(ended).result.error_code == ErrorCode.ESTOP
