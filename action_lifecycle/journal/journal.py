@@ -71,6 +71,8 @@ class Journal(JournalReader):
             with journal_errors(path + '.lock'):
                 undo.callback(os.close, take_lock(path, JournalError))
             require_content(path)
+            # closing a descriptor of these files drops SQLite's locks, so that comes last
+            at_end = undo.enter_context(contextlib.ExitStack())
             self._writer = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             undo.callback(self._writer.close)
@@ -78,16 +80,19 @@ class Journal(JournalReader):
             undo.callback(cursor.close)
             self._execute = cursor.execute
             self._prepare(path)
-            self._files = JournalFiles(path)
-            undo.callback(self._files.close)
+            files = [os.open(path + suffix, os.O_RDONLY | os.O_CLOEXEC) for suffix in ('', '-shm')]
+            for file in files:
+                at_end.callback(os.close, file)
             super().__init__(path)
             undo.callback(super().close)
-            self._seq, self._hash = self._last_row()
+            self._last = self._last_row()  #: sequence number and hash of the last row
+            self._files = JournalFiles(path, *files, lambda: self._last, self._appending)
+            undo.callback(self._files.close)
             undo.callback(self._checkpoint_at_end)
-            self._checkpoints = CheckpointThread(path, lambda: self._seq, self._appending)
+            self._checkpoints = CheckpointThread(path, lambda: self._last[0], self._appending)
             undo.callback(self._checkpoints.stop)
             self._barriers = BarrierThread(
-                path, lambda: self._seq, self._write_again, self._files)
+                path, lambda: self._last[0], self._write_again, self._files)
             undo.callback(self._barriers.stop)
             self._checkpoints.request()  # indexes rows that an earlier writer has not indexed
             self._on_close = undo.pop_all()
@@ -101,10 +106,10 @@ class Journal(JournalReader):
         """
         with self._appending:
             self._check(entry)
-            row = self._row(entry, self._seq, self._hash)
+            row = self._row(entry, *self._last)
             try:
                 self._execute(_INSERT, tuple(row))  # a plain tuple is bound faster
-                self._seq, self._hash = row.seq, row.hash
+                self._last = row.seq, row.hash
                 kind = event_kind(entry)
                 if kind in self._power:
                     if kind == MOTION_START:  # the motion waits for it
@@ -114,7 +119,7 @@ class Journal(JournalReader):
             except SQLITE_ERRORS as error:
                 raise self._refusal(error) from error
             except BaseException:  # Ctrl-C may come between the commit and the assignment
-                self._seq, self._hash = self._last_row()
+                self._last = self._last_row()
                 raise
             self._count(ROW_BYTES + len(row.data_json))
         return row
@@ -137,8 +142,9 @@ class Journal(JournalReader):
 
         Its result is the sequence number up to which this holds. It raises JournalError if the
         disk failed; then later barriers fail, too, until one of them has written all unsafe rows
-        again. If a file of the journal was deleted, renamed or replaced, all barriers and appends
-        fail until the journal is opened again. `callback` gets the future, in the barrier thread.
+        again. If a file of the journal was deleted, renamed, replaced, or no longer has the last
+        row, all barriers and appends fail until the journal is opened again. `callback` gets the
+        future, in the barrier thread.
         """
         with self._appending:
             if self.closed:
@@ -162,9 +168,10 @@ class Journal(JournalReader):
             traces.finish()
 
     def _compact(self, synced_to: int, batch: int, traces: TraceRemoval) -> int:
-        if synced_to > self._seq:
-            raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
-                               f'{self._seq}: the ledger is of another journal, or rows are lost')
+        if synced_to > self._last[0]:
+            raise JournalError(
+                f'{self.path}: synced to row {synced_to}, but the last one is {self._last[0]}: '
+                'the ledger is of another journal, or rows are lost')
         removed = planned = 0
         while planned % (PLANNED * batch) == 0:
             self._check_open()
@@ -184,7 +191,7 @@ class Journal(JournalReader):
         return removed
 
     def check_files(self) -> None:
-        """Raise JournalError if the path no longer leads to the open file."""
+        """Raise JournalError unless the path leads to the open file, which has the last row."""
         if lost := self._files.check():
             raise JournalError(lost)
 
@@ -236,8 +243,8 @@ class Journal(JournalReader):
                     if not row.intact() or last_hash not in ('', row.prev_hash):
                         raise JournalError(f'damaged: row {row.seq} is not what was written')
                     seq, last_hash = row.seq, row.hash
-            if seq != self._seq or last_hash not in ('', self._hash):
-                raise JournalError(f'damaged: row {self._seq} is not there any more')
+            if seq != self._last[0] or last_hash not in ('', self._last[1]):
+                raise JournalError(f'damaged: row {self._last[0]} is not there any more')
             self._execute(f'PRAGMA busy_timeout = {int(BUSY_WRITE_AGAIN * 1000)}')
             try:
                 busy, _, _ = self._execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone()
@@ -289,7 +296,7 @@ class Journal(JournalReader):
     def _commit(self, work: Callable[[], list[Entry]]) -> list[Row]:
         """Append the entries that `work` returns in one commit; `work` runs in the transaction."""
         rows: list[Row] = []
-        seq, last_hash = self._seq, self._hash
+        seq, last_hash = self._last
         try:
             with transaction(self._writer):
                 for entry in work():
@@ -297,13 +304,13 @@ class Journal(JournalReader):
                     self._execute(_INSERT, tuple(row))  # a plain one is bound faster
                     seq, last_hash = row.seq, row.hash
                     rows.append(row)
-            self._seq, self._hash = seq, last_hash
+            self._last = seq, last_hash
             if any(event_kind(row) in self._power for row in rows):
                 self._barriers.begin()
         except SQLITE_ERRORS as error:
             raise self._refusal(error) from error
         except BaseException:
-            self._seq, self._hash = self._last_row()
+            self._last = self._last_row()
             raise
         self._count(sum(ROW_BYTES + len(row.data_json) for row in rows))
         return rows
@@ -317,6 +324,7 @@ class Journal(JournalReader):
 
     def _refusal(self, error: Exception) -> JournalError:
         if isinstance(error, sqlite3.IntegrityError):
-            return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} exists '
-                                'already, something else writes to this journal')
+            return JournalError(
+                f'{self.path}: nothing was recorded: row {self._last[0] + 1} exists already, '
+                'something else writes to this journal')
         return JournalError(f'{self.path}: nothing was recorded: {said(error)}')

@@ -255,7 +255,13 @@ class JournalRecorder:
         if self._transition is None or self.journal.wants_power(self._transition):
             self.synced(callback)
         else:
-            self.call_soon(callback)
+            self.call_soon(lambda: self._when_files_are_there(callback))
+
+    def _when_files_are_there(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when the files have the rows, as a barrier does."""
+        if self.until_recorded('a row before its effect', self.journal.check_files,
+                               lambda: self._when_files_are_there(callback)):
+            callback()
 
     @property
     def ends_are_safe(self) -> bool:

@@ -102,7 +102,8 @@ class BarrierThread:
             last = self._last_seq()
             if last > self._safe and self._failure is None:
                 self._make_safe(last)
-            if lost := self._files.check():
+            # only those who wait start something that must be recorded
+            if lost := self._files.check(rows=any(isinstance(one, Future) for one in waiting)):
                 self._failure, self._again_at = JournalError(lost), math.inf
             for future in waiting:
                 if future is None:
