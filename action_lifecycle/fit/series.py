@@ -153,4 +153,4 @@ def _level(sign: int, expression: Expression, known: Mapping[str, Any]) -> float
         level = sign * float(value)
     except (TypeError, ValueError):
         return -math.inf
-    return level if math.isfinite(level) else -math.inf
+    return -math.inf if math.isnan(level) else level

@@ -128,8 +128,8 @@ def _values(curve: Curve, first: int) -> list[Any]:
                 else np.asarray(value) for value in curve.values[first:]]
     values = curve.values[first:]
     if values.ndim == 1:
-        return [value if math.isfinite(value) else None for value in values.tolist()]
-    known = np.isfinite(values).all(axis=1)
+        return [None if math.isnan(value) else value for value in values.tolist()]
+    known = ~np.isnan(values).any(axis=1)
     return [value if fine else None for value, fine in zip(values, known)]
 
 

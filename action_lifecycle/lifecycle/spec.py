@@ -25,6 +25,13 @@ class ConditionSpec(StrictModel):
         0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
+class MaintainSpec(ConditionSpec):
+    """A condition that must not become false while the motion runs."""
+
+    within: float = seconds(
+        0.5, 'Seconds for which it may be unknown before the motion is canceled.', most=86400)
+
+
 class RetrySpec(StrictModel):
     """Number and delays of unchanged retries of a failed action."""
 
@@ -130,7 +137,7 @@ class ActionSpec(StrictModel):
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
     steps: list[Any] = Field(
         default=[], description='Its work, one step after the other, each with one kind.')
-    maintain: list[ConditionSpec] = Field(
+    maintain: list[MaintainSpec] = Field(
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
         default=None, description='True when nothing moves; evaluated after a cancel.')

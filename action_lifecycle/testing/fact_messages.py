@@ -22,9 +22,9 @@ import numpy as np
 from .field_writing import CannotWrite, Elements, FieldWriter, MOST, NewElement, parse
 from ..documents.errors import LifecycleError
 from ..world.expressions.field_paths import FieldStep, IndexStep, MatchStep
-from ..world.expressions.functions import known
 from ..world.expressions.reducers import reduce_elements, reduce_window, REDUCERS
 from ..world.facts.arrays import Absent
+from ..world.facts.fact_state import finite
 from ..world.facts.facts import TopicFact
 from ..world.facts.safety_topics import SafetyTopic
 
@@ -168,7 +168,7 @@ def reading(fact: TopicFact, message: Any) -> Any:
         value = fact.read(message)
         if fact.elements != 'latest':
             value = reduce_elements(fact.elements, value)
-        return None if value is None else known(value)
+        return finite(value, fact.ordered)
     except (Absent, AttributeError, TypeError, ValueError):
         return None
 

@@ -66,7 +66,8 @@ def _scripted(fact: Fact) -> Fact:
             raise Absent
         return value
 
-    return TopicFact(name, fact.spec, topic, read, lambda samples: samples.stamp, 'latest', '')
+    return TopicFact(name, fact.spec, topic, read, lambda samples: samples.stamp, 'latest', '',
+                     isinstance(fact, TopicFact) and fact.ordered)
 
 
 def topic_of(fact: Fact) -> str:
@@ -105,7 +106,8 @@ class Signals:
             return
         given = course.to if isinstance(course, Ramp) else course
         try:
-            kind = kind_of(as_value(given))
+            kind = kind_of(as_value(
+                given, name in self._facts.ordered and not isinstance(course, Ramp)))
         except ValueError as error:
             raise LifecycleError(f"fact '{name}': {error}") from error
         wanted = self._facts.kinds.get(name, Kind.ANY)
@@ -127,7 +129,7 @@ class Signals:
             if isinstance(course, Ramp):
                 begun = _ramp(name, self.value(name, now), course, now, over, owner)
             else:
-                begun = _Course(None if course is None else as_value(course), owner=owner)
+                begun = _Course(None if course is None else as_value(course, True), owner=owner)
             if owner is None:
                 self._courses[name] = [begun]
             else:
@@ -183,7 +185,8 @@ def _ramp(
     if start is None:
         raise LifecycleError(f"fact '{name}': a ramp begins at the value of the fact, and it has "
                              'none: give one under `facts` of the robot')
-    if np.shape(start) != np.shape(target) or isinstance(start, (str, bool)):
+    if np.shape(start) != np.shape(target) or isinstance(start, (str, bool)) \
+            or not np.isfinite(start).all():
         raise LifecycleError(f"fact '{name}': no ramp leads from {start!r} to {ramp.to}")
     seconds = ramp.over or over
     return _Course(start, target, now, now + (seconds if math.isfinite(seconds) else 0.0), owner)

@@ -33,6 +33,9 @@ from ..world.unmet_conditions import unmet_text
 from ..world.watches import Watch
 
 FOREIGN_PERIOD = 0.1  #: polling period (s) for the end of other clients' goals
+FOLLOWED_UNGUARDED = 2.0
+"""Maximum time (s) for which a motion is followed after a restart while `maintain` is unknown: its
+topics have to be discovered first."""
 POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
 
@@ -72,7 +75,7 @@ class GuardedMotion:
                 fault = self.steps.follow()
                 if fault:
                     self.stop(ErrorCode.INVALID_REQUEST, fault)
-            await self._until_known(self.request.maintain)
+            await self._until_guarded()
             if self._stop is None and self.request.maintain:
                 maintain = self._host.model.maintain(
                     self.request.maintain, self._host.now(), self._violated,
@@ -326,6 +329,17 @@ class GuardedMotion:
         result: WatchResult | None = await known
         watch.cancel()
         return result
+
+    async def _until_guarded(self) -> None:
+        """Wait until it is known whether `maintain` holds; without that, nothing is sent."""
+        patience = FOLLOWED_UNGUARDED if self.request.resume \
+            else max(step.server_timeout for step in self.request.steps)
+        judged = await self._until_known([
+            dataclasses.replace(condition, hold=0.0, within=max(condition.within, patience))
+            for condition in self.request.maintain])
+        if judged is not None and not self.request.resume and any(
+                entry.verdict is TruthValue.UNKNOWN for entry in judged.evidence):
+            self._violated(judged)
 
     async def _until_is_known(self, index: int) -> bool:
         """Wait until the condition that ends a publication is known; nothing is sent before."""

@@ -74,7 +74,7 @@ def compile_over(
         for name, why in values.unusable.items()}}
     expression = compile_expression(
         text, {*kinds, *refused} if refused else kinds, condition=condition,
-        source='condition' if condition else 'expression', kinds=kinds)
+        source='condition' if condition else 'expression', kinds=kinds, ordered=facts.ordered)
     for name in expression.names:
         if name not in kinds:
             raise _wrong_name(text, name, refused[name])

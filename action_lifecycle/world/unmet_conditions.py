@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from .condition import WatchOutcome, WatchResult
 from .evidence import Evidence, FactValue, TruthValue, Validity
+from .expressions.functions import NAN
 from ..lifecycle.ports import CONFIRM_CODES, Confirmation
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import value_in_words
@@ -77,5 +78,5 @@ def silence(fact: FactValue, now: float, topics: Topics) -> str:
         return fact.note
     if fact.value is None:
         return (f"the last sample{topic and f' on {topic}'} has no value: "
-                + (fact.note or 'not a finite number'))
+                + (fact.note or NAN))
     return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"

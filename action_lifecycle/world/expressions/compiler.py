@@ -21,6 +21,7 @@ from .functions import (
     known,
     limited,
     OPERATORS,
+    ordered,
     power,
     Text,
     truth,
@@ -39,7 +40,8 @@ MAX_ELEMENTS = 32_000_000
 """Maximum number of array elements that one evaluation processes, over all its parts."""
 
 _HELPERS: dict[str, Any] = {
-    '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
+    '__builtins__': {}, '_known': known, '_ordered': ordered, '_truth': truth,
+    '_vector': vector, '_power': power,
     '_text': Text, '_count': count, '_limited': limited, '_flat': flat,
     **{'_o_' + name: function for name, function in OPERATORS.items()},
 }
@@ -91,8 +93,10 @@ class Compiler:
     """Checks the syntax tree and rewrites it to the code that is executed."""
 
     def __init__(self, text: str, names: Collection[str] | None, source: str,
-                 kinds: Mapping[str, Kind], dotted: bool = False) -> None:
+                 kinds: Mapping[str, Kind], dotted: bool = False,
+                 ordered: Collection[str] = ()) -> None:
         self.text = text
+        self.ordered = ordered  #: names of values that may be infinite
         self.dotted = dotted  #: names may be paths, such as status.code
         self.known_names = names
         self.source = source
@@ -285,9 +289,21 @@ class Compiler:
     def operand(self, node: ast.expr, depth: int) -> Part:
         """Return an operand of a comparison; a NaN raises NoValue, since it compares as false."""
         code, kind = self.rewrite(node, False, depth)
+        return Part(self.checked(node, code), kind)
+
+    def checked(self, node: ast.expr, code: ast.expr, bound: bool = True) -> ast.expr:
+        """
+        Return the code of a value that raises NoValue if it is NaN, or infinite without an excuse.
+
+        `bound`: the constant `inf` may be the value.
+        """
         signed = node.operand if isinstance(node, ast.UnaryOp) else node
-        plain = isinstance(signed, (ast.Name, ast.Constant, ast.Subscript))
-        return Part(code if plain else _call('_known', code), kind)
+        if isinstance(signed, (ast.Name, ast.Constant, ast.Subscript)) and (
+                bound or getattr(signed, 'id', '') not in CONSTANTS):
+            return code  # no fact has such a value
+        infinite = any(isinstance(part, ast.Name) and part.id in self.ordered
+                       for part in ast.walk(node))
+        return _call('_ordered' if infinite else '_known', code)
 
     def container(self, left: ast.expr, kind: Kind, right: ast.expr, depth: int) -> Part:
         """Return the right operand of `in`; `kind`: that of the left one."""
@@ -358,7 +374,8 @@ class Compiler:
             if part.kind is not Kind.ANY and part.kind not in found.takes:
                 self.kind_fault(argument, f"'{ast.unparse(argument)}' is {part.kind.value}; "
                                 f'expected {kinds_text(found.takes)}')
-        codes = [part.code for part in arguments]
+        codes = [part.code if len(arguments) == 1 else self.checked(argument, part.code, False)
+                 for argument, part in zip(node.args, arguments)]  # the result may be finite
         code = _call('_f_' + name, *codes) if _are_scalar(*arguments) \
             else self.limited('_f_' + name, *codes)
         return Part(code, found.kind([part.kind for part in arguments]))

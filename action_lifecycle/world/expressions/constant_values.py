@@ -15,10 +15,14 @@ from .functions import Text, Texts
 from .value_types import Kind, kind_of
 
 
-def as_value(data: Any) -> Any:
-    """Return a constant or parameter as a value; raises ValueError if it has none."""
+def as_value(data: Any, infinite: bool = False) -> Any:
+    """
+    Return a constant or parameter as a value; raises ValueError if it has none.
+
+    `infinite`: infinities are numbers.
+    """
     if isinstance(data, (bool, int, float)):
-        if isinstance(data, float) and not math.isfinite(data):
+        if isinstance(data, float) and (math.isnan(data) or math.isinf(data) and not infinite):
             raise ValueError(
                 f"{'NaN' if math.isnan(data) else 'infinity'} is no value; expected a number")
         if isinstance(data, int) and abs(data) > 2 ** 63:
@@ -34,7 +38,7 @@ def as_value(data: Any) -> Any:
         except (ValueError, TypeError, OverflowError):
             pass
         else:
-            if np.isfinite(array).all():
+            if not np.isnan(array).any() if infinite else np.isfinite(array).all():
                 return array
     raise ValueError('expected a number, a boolean, a text, or a list of numbers or of texts')
 

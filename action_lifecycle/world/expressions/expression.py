@@ -11,7 +11,8 @@ with its column.
 
 Comparisons and arithmetic with an unknown fact are unknown; `and`, `or` and `not` follow Kleene's
 three-valued logic (`true or unknown` is true). A NaN, a division by zero, an index out of range
-and operands of unsuitable types give unknown, too. Conditions must consist of comparisons, `any`,
+and operands of unsuitable types give unknown, too, and so does an infinity that is not computed
+from an ordered fact. Conditions must consist of comparisons, `any`,
 `all` and boolean facts.
 
 Angles are in rad, everything else is in the units of the facts.
@@ -104,29 +105,32 @@ class Expression:
 def compile_expression(
     text: str, names: Collection[str] | None, *, condition: bool = False,
     source: str = 'expression', kinds: Mapping[str, Kind] | None = None, dotted: bool = False,
+    ordered: frozenset[str] = frozenset(),
 ) -> Expression:
     """
     Compile an expression over `names` (None: any); `condition`: it must be boolean.
 
     `kinds`: the known kinds of the values of names; operands that do not fit are faults.
-    `dotted`: names may be paths of fields, such as status.code. Raises DocumentError with all
-    faults; their file is `source`, their columns count in `text`.
+    `dotted`: names may be paths of fields, such as status.code. `ordered`: names whose values may
+    be infinite; what is computed from them may, too, and from others it is unknown. Raises
+    DocumentError with all faults; their file is `source`, their columns count in `text`.
     """
     if not text.strip() and condition:
         return Expression(
             text, (), Kind.TRUTH, lambda: (lambda: True, Leaf(lambda: True, ())))
     return Expression(text, *_compiled(
         text, None if names is None else tuple(names), tuple((kinds or {}).items()), condition,
-        source, dotted))
+        source, dotted, ordered))
 
 
 @functools.lru_cache(maxsize=2000)
 def _compiled(
     text: str, names: tuple[str, ...] | None, kinds: tuple[tuple[str, Kind], ...],
-    condition: bool, source: str, dotted: bool,
+    condition: bool, source: str, dotted: bool, ordered: frozenset[str],
 ) -> tuple[tuple[str, ...], Kind, Callable[[], Compiled]]:
     """Compile a text once: flows have the same conditions at each of their actions."""
-    found, kind, code = Compiler(text, names, source, dict(kinds), dotted).compile(condition)
+    found, kind, code = Compiler(
+        text, names, source, dict(kinds), dotted, ordered).compile(condition)
     lock = threading.Lock()
     made: list[Compiled] = []
 

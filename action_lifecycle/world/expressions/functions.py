@@ -20,6 +20,9 @@ import numpy as np
 from .value_types import ANYTHING, Kind, NUMERIC, widest
 from ...documents.registry import Registry
 
+NAN = 'not a number (NaN)'
+INFINITE = 'infinite; it would count as a number with `infinite: ordered` in the facts file'
+
 
 class NoValue(ValueError):
     """A part of an expression has no value."""
@@ -51,10 +54,21 @@ def known(value: Any) -> Any:
     if value.__class__ is float:
         if math.isfinite(value):
             return value
-        raise NoValue('not a finite number')
+        raise NoValue(NAN if math.isnan(value) else INFINITE)
     if isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == 'f' \
             and not np.isfinite(value).all():
-        raise NoValue('not a finite number')
+        raise NoValue(NAN if np.isnan(value).any() else INFINITE)
+    return value
+
+
+def ordered(value: Any) -> Any:
+    """Return the value, which may be infinite; raises NoValue if it is or contains a NaN."""
+    if value.__class__ is float:
+        if math.isnan(value):
+            raise NoValue(NAN)
+    elif isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == 'f' \
+            and np.isnan(value).any():
+        raise NoValue(NAN)
     return value
 
 
@@ -88,6 +102,7 @@ def limited(most: int, function: Callable[..., Any], *values: Any) -> Any:
     if shapes:
         whole = shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         _check_size(most, math.prod(whole))
+        return quiet(function)(*values)
     return function(*values)
 
 
@@ -116,6 +131,14 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 CONSTANTS: dict[str, Any] = {
     'true': True, 'false': False, 'pi': math.pi, 'inf': math.inf,
 }
+
+
+def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of numpy that does not warn where its result is NaN, as of infinities."""
+    def called(*values: Any) -> Any:
+        with np.errstate(invalid='ignore'):
+            return function(*values)
+    return called
 
 
 class Function(NamedTuple):
@@ -196,7 +219,7 @@ def _angle(one: Any, other: Any) -> float:
 
 def _extreme(builtin: Callable[..., Any], array: Callable[[Any], Any]) -> Callable[..., Any]:
     def extreme(*values: Any) -> Any:
-        return array(values[0]) if len(values) == 1 else builtin(*map(known, values))
+        return array(values[0]) if len(values) == 1 else builtin(*map(ordered, values))
     return extreme
 
 
@@ -209,8 +232,8 @@ register_function('min', 'the least element of a vector, or the least of several
                   arguments=(1, 16), takes=ANYTHING, gives=_extreme_kind)(_extreme(min, np.min))
 register_function('max', 'the greatest', arguments=(1, 16), takes=ANYTHING, gives=_extreme_kind)(
     _extreme(max, np.max))
-register_function('sum', 'the sum of the elements')(np.sum)
-register_function('mean', 'the arithmetic mean of the elements')(np.mean)
+register_function('sum', 'the sum of the elements')(quiet(np.sum))
+register_function('mean', 'the arithmetic mean of the elements')(quiet(np.mean))
 register_function('any', 'whether an element is true, as in `any(v > 1)`', gives=Kind.TRUTH)(
     np.any)
 register_function('all', 'whether all elements are true', gives=Kind.TRUTH)(np.all)
@@ -218,7 +241,7 @@ register_function('len', 'the number of elements or characters', takes=ANYTHING)
 register_function('round', 'rounded, to a number of decimals if it is given', arguments=(1, 2),
                   gives=widest)(np.round)
 register_function('sqrt', 'the square root', gives=widest)(
-    np.errstate(invalid='ignore')(np.sqrt))
-register_function('sin', 'the sine of an angle in rad', gives=widest)(np.sin)
-register_function('cos', 'the cosine of an angle in rad', gives=widest)(np.cos)
+    quiet(np.sqrt))
+register_function('sin', 'the sine of an angle in rad', gives=widest)(quiet(np.sin))
+register_function('cos', 'the cosine of an angle in rad', gives=widest)(quiet(np.cos))
 register_function('atan2', 'the angle in rad of y and x', arguments=2, gives=widest)(np.arctan2)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .field_paths import PathError
+from .functions import quiet
 from .value_types import ANYTHING, Kind, kinds_text, NUMERIC
 from ...documents.registry import Registry
 
@@ -162,13 +163,14 @@ REDUCERS.add('latest', Reducer(
     'the value unchanged; over a window the newest', gives=None, takes=ANYTHING))
 register_reducer('min', 'the least', gives=None)(np.minimum.reduce)
 register_reducer('max', 'the greatest', gives=None)(np.maximum.reduce)
-register_reducer('mean', 'the arithmetic mean')(np.mean)
+register_reducer('mean', 'the arithmetic mean')(quiet(np.mean))
 register_reducer(
-    'median', 'the median', of_floats=lambda values: statistics.median(values) + 0.0)(_median)
+    'median', 'the median', of_floats=lambda values: statistics.median(values) + 0.0)(
+        quiet(_median))
 register_reducer('norm', 'the Euclidean length', window=False, without_nan=False)(
     lambda values, axis: np.linalg.norm(values.astype(float)))
-register_reducer('std', 'the standard deviation')(np.std)
-register_reducer('sum', 'the sum', empty=0.0)(np.add.reduce)
+register_reducer('std', 'the standard deviation')(quiet(np.std))
+register_reducer('sum', 'the sum', empty=0.0)(quiet(np.add.reduce))
 REDUCERS.add('count', Reducer(
     'the number of elements; over a window the number of samples', takes=ANYTHING, timing=True))
 register_reducer('any', 'whether one is true', gives=Kind.TRUTH, empty=False)(

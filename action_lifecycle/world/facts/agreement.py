@@ -137,7 +137,11 @@ def valid_for(source: Source) -> float:
 def distance(one: Any, other: Any) -> float:
     """Return the length of the difference of two values; infinite for different shapes."""
     try:
-        return float(np.linalg.norm(np.subtract(one, other, dtype=float)))
+        with np.errstate(invalid='ignore'):
+            between = np.subtract(one, other, dtype=float)
+        if np.isnan(between).any():  # of equal infinities
+            between = np.where(np.equal(one, other), 0.0, between)
+        return float(np.linalg.norm(between))
     except (ValueError, TypeError):
         return math.inf
 

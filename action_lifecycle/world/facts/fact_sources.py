@@ -38,7 +38,8 @@ class FactSources:
         checked = fact.name in self._facts.health
         if isinstance(fact, DerivedFact):
             derived = DerivedSource(fact.name, fact.spec.unit, fact.expression,
-                                    [self.part(name, {}) for name in fact.expression.names])
+                                    [self.part(name, {}) for name in fact.expression.names],
+                                    infinite=fact.ordered)
             return CheckedSource(derived) if checked else derived
         if isinstance(fact, TfFact):
             pose = TfSource(fact, self._frames)

@@ -22,7 +22,7 @@ from .frames import Frames
 from .message_values import to_value
 from ..evidence import FactValue, Validity
 from ..expressions.expression import Expression
-from ..expressions.functions import known
+from ..expressions.functions import known, ordered
 
 
 class Source:
@@ -140,22 +140,24 @@ class ConstantSource(Source):
 class DerivedSource(Source):
     """An expression over other facts; its stamp is the oldest of theirs."""
 
-    __slots__ = ('_expression', 'parts')
+    __slots__ = ('_expression', '_ordered', 'parts')
     parts: Sequence[Source]
 
-    def __init__(self, name: str, unit: str, expression: Expression, parts: Sequence[Source]
-                 ) -> None:
+    def __init__(self, name: str, unit: str, expression: Expression, parts: Sequence[Source],
+                 *, infinite: bool = False) -> None:
         super().__init__(name, '', unit, math.inf)
+        self._ordered = infinite
         self._expression = expression
         self.parts = tuple(parts)
 
     def with_parts(self, parts: Sequence[Source]) -> DerivedSource:
         """Return the same expression over other sources of its facts."""
-        return DerivedSource(self.name, self.unit, self._expression, parts)
+        return DerivedSource(
+            self.name, self.unit, self._expression, parts, infinite=self._ordered)
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         return finite(self._expression.evaluate(
-            [part.read(now, after, max_age) for part in self.parts]))
+            [part.read(now, after, max_age) for part in self.parts]), self._ordered)
 
     def stamp_at(self, now: float) -> float:
         return min((part.stamp_at(now) for part in self.parts), default=math.inf)
@@ -168,7 +170,17 @@ class DerivedSource(Source):
 
     def why_not(self, now: float) -> str:
         notes = ((part.name, part.describe(now).note) for part in self.parts)
-        return next((f"'{name}' is unknown: {note}" for name, note in notes if note), '')
+        found = next((f"'{name}' is unknown: {note}" for name, note in notes if note), '')
+        if found:
+            return found
+        values = [part.read(now, -math.inf, 0.0) for part in self.parts]
+        if any(value is None for value in values):
+            return ''
+        try:
+            (ordered if self._ordered else known)(self._expression.evaluate(values))
+        except ValueError as error:
+            return str(error)
+        return self._expression.error
 
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         described = super().describe(now, after, max_age)
@@ -179,9 +191,9 @@ class DerivedSource(Source):
         return described
 
 
-def finite(value: Any) -> Any:
-    """Return the value; None if it is or contains a NaN or an infinity."""
+def finite(value: Any, infinite: bool = False) -> Any:
+    """Return the value; None if it is or contains a NaN or, unless `infinite`, an infinity."""
     try:
-        return known(value)
+        return ordered(value) if infinite else known(value)
     except ValueError:
         return None

@@ -36,6 +36,7 @@ class TopicFact(Fact):
     stamp_of: Reader
     elements: str  #: reducer of a sample's elements
     over_time: str  #: reducer of the window; '': none
+    ordered: bool = False  #: infinite values are numbers
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class DerivedFact(Fact):
     """An expression over other facts."""
 
     expression: Expression
+    ordered: bool = False  #: infinite values are numbers
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,12 @@ class FactSet(Mapping[str, Fact]):
                     found.get(read) for read in fact.expression.names])
                 found.update({} if value is None else {name: value})
         return found
+
+    @cached_property
+    def ordered(self) -> frozenset[str]:
+        """Return the names of the facts whose infinite values are numbers."""
+        return frozenset(name for name, fact in self.facts.items()
+                         if isinstance(fact, (TopicFact, DerivedFact)) and fact.ordered)
 
     def topics(self, names: Iterable[str]) -> set[str]:
         """Return the topics that these facts need, as written in the file; ignores other names."""

@@ -25,6 +25,9 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from ...documents.models import StrictModel
 
+RANGE_TYPES = tuple(
+    f'sensor_msgs/msg/{name}' for name in ('LaserScan', 'MultiEchoLaserScan', 'Range'))
+"""Types whose infinities mean nearer or farther than the sensor measures (REP 117)."""
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
 TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
@@ -128,6 +131,10 @@ class FactSpec(StrictModel):
     unit: str = Field('', description='Only shown; SI by REP 103.')
     frame: str = Field('', description='Only shown: the frame of the numbers.')
     description: str = ''
+    infinite: Optional[Literal['ordered', 'unknown']] = Field(
+        None, description='What an infinite value is: ordered: a number, less or greater than all '
+        'others; unknown: no value. Default: ordered for LaserScan, MultiEchoLaserScan and Range '
+        '(REP 117) and for expressions over ordered facts, else unknown.')
     max_rate: float = Field(
         0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')

@@ -84,6 +84,7 @@ class Frozen(Check):
     vector, p is the product over its elements. Without noise, three samples are enough; the run
     must also last `least` s. A sample that arrives twice counts once, and a silence longer than
     the fact's `max_age` (no subscription, for example) ends a run: what it hides is not known.
+    Infinite elements have no noise, and do not count.
     """
 
     def __init__(self, recover: float, noise: float, resolution: float, least: float,
@@ -110,8 +111,9 @@ class Frozen(Check):
             self._count += stamp != before
             return
         self._value, self._first = value, stamp
-        self._count = 0 if value is None or self._clipped(value) else 1
-        self.likely = likely_run(self._equal, getattr(value, 'size', 1))
+        size = _measured(value)
+        self._count = 0 if value is None or not size or self._clipped(value) else 1
+        self.likely = likely_run(self._equal, size)
 
     def _clipped(self, value: Any) -> bool:
         if self._clip is None:
@@ -271,6 +273,15 @@ class Range(ValueCheck):
         # What is asked between samples is not kept, so that no result depends on who asks.
         return self._outside if start <= now < end else \
             self._found(self._source.read(now, -math.inf, 0.0))
+
+
+def _measured(value: Any) -> int:
+    """Return the number of elements with noise: an infinite one says that there is no return."""
+    if isinstance(value, float):
+        return int(math.isfinite(value))
+    if isinstance(value, np.ndarray):
+        return int(np.isfinite(value).sum()) if value.dtype.kind == 'f' else value.size
+    return 1
 
 
 def equal(one: Any, other: Any) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
-from .facts_file import FactsFile, FactSpec, TOPIC
+from .facts_file import FactsFile, FactSpec, RANGE_TYPES, TOPIC
 from .health_checks import add_health, cycle_faults, Health
 from .message_constants import collect, Constants
 from .safety_topics import add_safety_topics, SafetyTopic
@@ -103,6 +103,9 @@ def _add(
 ) -> Iterator[Fault]:
     """Add a fact (not an expression) and its kind; yields its faults."""
     where = ('facts', name)
+    if spec.infinite is not None and spec.topic is None:
+        yield document.fault((*where, 'infinite'), f"fact '{name}': 'infinite' is for facts of a "
+                             'topic and expressions')
     if spec.topic is not None:
         if not TOPIC.match(spec.topic):
             yield document.fault((*where, 'topic'), f"fact '{name}': {no_topic(spec.topic)}")
@@ -122,7 +125,8 @@ def _add(
             return
         facts[name] = TopicFact(
             name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
-            over_time)
+            over_time, spec.infinite == 'ordered' or (
+                spec.infinite is None and spec.type in RANGE_TYPES))
     elif spec.tf is not None:
         facts[name] = TfFact(name, spec, spec.tf)
         kinds[name] = Kind.VECTOR
@@ -178,6 +182,8 @@ def _derive(
                 ('facts', name, 'expression'),
                 f"fact '{name}', column {fault.column} of the expression: {fault.message}")
 
+    ordered = {name for name, fact in facts.items()
+               if isinstance(fact, TopicFact) and fact.ordered}
     waiting: dict[str, Expression] = {}
     for name, spec in specs.items():
         try:
@@ -195,13 +201,20 @@ def _derive(
         if not ready:
             break
         for name in ready:
-            text = waiting.pop(name).text
+            expression = waiting.pop(name)
+            infinite = ordered.intersection(expression.names)
+            if specs[name].infinite is not None:
+                infinite = set(expression.names if specs[name].infinite == 'ordered' else ())
             try:  # again, with the kinds of the facts it needs
-                expression = compile_expression(text, names, kinds=kinds)
+                expression = compile_expression(
+                    expression.text, names, kinds=kinds, ordered=frozenset(infinite))
             except DocumentError as error:
                 yield from faults(name, error)
                 continue
-            facts[name], kinds[name] = DerivedFact(name, specs[name], expression), expression.kind
+            if infinite:
+                ordered.add(name)
+            facts[name] = DerivedFact(name, specs[name], expression, bool(infinite))
+            kinds[name] = expression.kind
     for name, expression in waiting.items():
         needs = ', '.join(other for other in expression.names if other in waiting)
         yield document.fault(('facts', name, 'expression'),

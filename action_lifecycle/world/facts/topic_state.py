@@ -12,7 +12,7 @@ from typing import Any
 from .arrays import Absent
 from .fact_state import finite, Source
 from .facts import TopicFact
-from ..expressions.functions import known
+from ..expressions.functions import known, ordered
 from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
 AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
@@ -21,13 +21,14 @@ AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evalua
 class TopicSource(Source):
     """The newest sample of a topic."""
 
-    __slots__ = ('_elements', '_read', '_stamp_of', 'problem', 'stamp', 'value')
+    __slots__ = ('_elements', '_known', '_read', '_stamp_of', 'problem', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
         self._read = fact.read
         self._stamp_of = fact.stamp_of
         self._elements = fact.elements
+        self._known = ordered if fact.ordered else known
         self.clear()
 
     def clear(self) -> None:
@@ -52,11 +53,11 @@ class TopicSource(Source):
             try:
                 value = self._read(message)
                 if self._elements != 'latest':
-                    value = known(reduce_elements(self._elements, value))
+                    value = self._known(reduce_elements(self._elements, value))
                     if value is None:
-                        self.problem = 'no element is a number'
+                        self.problem = 'no element is a number (NaN)'
                 elif value.__class__ is not int:
-                    value = known(value)
+                    value = self._known(value)
             except Absent:
                 raise
             except Exception as error:  # not finite, or not reducible
@@ -150,7 +151,7 @@ class WindowSource(TopicSource):
             return len(values) / window
         if not (values or self._timing) and samples and samples[-1][0] == self.stamp:
             values = [samples[-1][1]]
-        return finite(reduce_window(self._over_time, values))
+        return finite(reduce_window(self._over_time, values), self._known is ordered)
 
     def begins(self, now: float) -> float:
         """Return when the newest sample leaves the window if it is the only one; else infinity."""
