@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 import contextlib
 from dataclasses import dataclass
+import math
 from typing import Any
 
 from .errors import INSTANT, NO_ROUTE, ORDER, OrderRefused, UPDATE, VALIDATION
@@ -43,7 +44,7 @@ def judge_order(
     """
     Return what to do with an order; None: nothing, the robot has it already.
 
-    `position`: x and y of the robot, if known. Raises OrderRefused.
+    `position`: x, y and theta of the robot, if known. Raises OrderRefused.
     """
     order = read_order(message)
     check_version(message, order.references)
@@ -149,11 +150,24 @@ def _check_start(
     order: Order, mapped: Mapped, position: Mapping[str, float] | None
 ) -> None:
     node, wanted = order.nodes[0], mapped.spec.state.position
-    if position is None or wanted is None or node.position is None:
+    if wanted is None or node.position is None:
         return
+    references = {**order.references, 'nodeId': node.node_id}
+    if position is None:
+        raise OrderRefused(
+            NO_ROUTE, f"whether the robot is at the first node '{node.node_id}' is not known: "
+            'facts of its position are unknown', references)
     found = distance(node.position, position['x'], position['y'])
     most = node.position.get('allowedDeviationXY') or wanted.tolerance
     if found > most:
         raise OrderRefused(
             NO_ROUTE, f"the first node '{node.node_id}' is {found:.2f} m from the robot; at most "
-            f'{most:g} m are allowed', {**order.references, 'nodeId': node.node_id})
+            f'{most:g} m are allowed', references)
+    most = node.position.get('allowedDeviationTheta')
+    if not most or 'theta' not in node.position:
+        return
+    turned = abs(math.remainder(position['theta'] - node.position['theta'], math.tau))
+    if turned > most:
+        raise OrderRefused(
+            NO_ROUTE, f"the robot is turned by {turned:.2f} rad from the theta of the first node "
+            f"'{node.node_id}'; at most {most:g} rad are allowed", references)

@@ -51,7 +51,7 @@ class OrderRunner:
     """
     Takes orders one after the other; create it in `configure`, call it in the executor's thread.
 
-    `changed` is called when the state may have changed; `position` returns x and y of the robot,
+    `changed` is called when the state may have changed; `position` returns x, y and theta of it,
     if known.
     """
 

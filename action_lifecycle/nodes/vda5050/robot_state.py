@@ -58,7 +58,7 @@ class RobotState:
         return {'x': x, 'y': y, 'theta': theta, 'mapId': wanted.map, 'positionInitialized': known}
 
     def start(self) -> Mapping[str, float] | None:
-        """Return x and y, for the check of the first node; None if they are not known now."""
+        """Return x, y and theta, for the check of the first node; None if not known now."""
         found = self.position()
         return found if found is not None and found['positionInitialized'] else None
 

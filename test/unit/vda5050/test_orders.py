@@ -527,3 +527,12 @@ def test_the_start_must_be_near(mapped, tmp_path):
     far = line(0, 1)
     far['nodes'][0]['nodePosition']['allowedDeviationXY'] = 4.0
     assert judge_order(far, Progress(None, {}), found, {'x': 3.0, 'y': 0.0})
+    with pytest.raises(OrderRefused, match='is not known') as refused:
+        judge_order(far, Progress(None, {}), found)
+    assert refused.value.kind == 'noRouteError'
+    here = {'x': 0.0, 'y': 0.0, 'theta': 3.1}
+    far['nodes'][0]['nodePosition'].update(theta=-3.1, allowedDeviationTheta=0.1)
+    assert judge_order(far, Progress(None, {}), found, here)
+    with pytest.raises(OrderRefused, match=r'turned by 0.28 rad .* at most 0.1 rad') as refused:
+        judge_order(far, Progress(None, {}), found, {**here, 'theta': 2.9})
+    assert refused.value.kind == 'noRouteError'

@@ -21,6 +21,7 @@ from .orders import line, node
 CONFIG = Path(__file__).parents[3] / 'config'
 MAPPED = read_mapping(CONFIG / 'vda5050' / 'nav2.yaml')
 FACTS = load_facts(CONFIG / 'stacks' / 'nav2' / 'facts.yaml')
+AT_START = {'x': 0.0, 'y': 0.0, 'theta': 0.0}
 EXACT = {'allowedDeviationXY': 0.05, 'allowedDeviationTheta': 0.1}
 
 
@@ -31,7 +32,7 @@ def turned(angle):
 def driven(position, off, angle, speed=0.0):
     """Return how a drive to (1, 0) ends if it stops `off` m beside it, turned by `angle`."""
     order = {**line(0, 1), 'nodes': [node(0, mapId='map'), node(1, mapId='map', **position)]}
-    flow = parse_flow(judge_order(order, Progress(None, {}), MAPPED).text, 'order')
+    flow = parse_flow(judge_order(order, Progress(None, {}), MAPPED, AT_START).text, 'order')
     robot = ScriptedRobot(FACTS, RobotScript(
         facts={'at': [0.0, 0.0, 0.0], 'heading': turned(0.0), 'speed': 0.0, 'turning': 0.0,
                'variance': 0.01, 'battery': 0.8, 'battery_status': 2},
