@@ -16,16 +16,19 @@ from pathlib import Path
 import sys
 import time
 
-from action_lifecycle.ros.interfaces.limits import MAX_DOCUMENT
 from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
+from action_lifecycle_msgs.srv import Evaluate
 import pytest
-from std_msgs.msg import Bool, Empty
+from std_msgs.msg import Bool, Empty, Float64
 
 from .bridge_rig import FACTS, Rig
 from .forked import Forked
 
 MAX_AGE = 0.5
+POINT = '{"positions": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5], "time_from_start": {"sec": 1}}'
+TRAJECTORY = f'{{"trajectory": {{"points": [{", ".join([POINT] * 40_000)}]}}}}'
+"""3 MB, which take seconds to be read."""
 SLOW = 0.5  #: s more than a bare node needs
 LOADED = FACTS.replace('max_age: 4.0', f'max_age: {MAX_AGE}').replace('facts:\n', """facts:
   poses: {topic: planned, type: nav_msgs/msg/Path, field: poses, reduce: count, always: true}
@@ -120,24 +123,72 @@ def test_a_violated_maintain_cancels_the_motion_at_once(quiet: LoadedRig) -> Non
     assert result.error_code in (ErrorCode.MAINTAIN_VIOLATED, ErrorCode.ESTOP)
 
 
+def test_an_estop_cancels_the_motion_while_the_bridge_is_busy_with_a_goal(
+    quiet: LoadedRig
+) -> None:
+    ended = quiet.start_motion()
+    answered = keep_busy(quiet)
+    press(quiet, ended)
+    quiet.until(lambda: answered)
+    assert answered[0] > quiet.canceled, 'the bridge was not busy'
+
+
+def test_an_estop_ends_a_publication_while_the_bridge_is_busy_with_a_goal(
+    quiet: LoadedRig
+) -> None:
+    speeds: list[tuple[float, float]] = []
+    quiet.robot.create_subscription(
+        Float64, 'speed', lambda told: speeds.append((told.data, time.monotonic())), 100)
+    ended = quiet.send(quiet.order(Motion(
+        kind=Motion.PUBLISH, server='speed', type='std_msgs/msg/Float64',
+        goal_json=json.dumps({'data': 0.4}), server_timeout=10.0, options_json=json.dumps({
+            'rate': 50.0, 'until': 'gap > 1.0', 'within': 60.0, 'finally': {'data': 0.0}}),
+    ))).get_result_async()
+    quiet.until(lambda: len(speeds) > 5)
+    answered = keep_busy(quiet)
+    begin = time.monotonic()
+    quiet.echoed = 0.0
+    quiet.pressed = True
+    quiet._beat()
+    quiet.until(lambda: speeds[-1][0] == 0.0 and quiet.echoed)
+    assert speeds[-1][1] - begin < quiet.echoed - begin + SLOW
+    last = len(speeds)
+    quiet.until(lambda: answered)
+    assert answered[0] > speeds[last - 1][1], 'the bridge was not busy'
+    assert quiet.wait(ended).result.error_code == ErrorCode.ESTOP
+    assert {speed for speed, _ in speeds[last - 1:]} == {0.0}
+
+
 @pytest.mark.timeout(300)
 def test_the_estop_is_heard_and_answered_whatever_is_large(loaded: LoadedRig) -> None:
     plans = [loaded.send(loaded.order(PLAN)).get_result_async() for _ in range(2)]
     ended = loaded.start_motion()
-    large = json.dumps({'list': list(range(400_000))})  # 3 MB
-    assert len(large) < MAX_DOCUMENT
-    accepted, refused = (loaded.send(loaded.order(
-        {'command': {'position': 0.05}}, parameters_json=text)).get_result_async()
-        for text in (large, json.dumps('x' * MAX_DOCUMENT)))
-    assert loaded.wait(refused).result.error_code == ErrorCode.INVALID_REQUEST
+    for text in (f'{{"list": [{"0.5, " * 600_000}0]}}', f'"{"x" * 5_000_000}"'):
+        refused = loaded.send(loaded.order(
+            {'command': {'position': 9.0}}, parameters_json=text)).get_result_async()
+        assert loaded.wait(refused).result.error_code in (
+            ErrorCode.GOAL_INVALID, ErrorCode.INVALID_REQUEST)
     for plan in plans:
         result = loaded.wait(plan, 120.0).result
         assert result.outcome == 'executed' and 'its result was dropped' in result.controller_said
     stops = [told.reason for told in loaded.safety if told.state == SafetyState.STOPPED]
     assert not stops, stops  # the heartbeat was there all the time
-    del accepted
     loaded.send(loaded.order(PLAN))
     press(loaded, ended)
+
+
+def keep_busy(rig: LoadedRig) -> list[float]:
+    """Have the bridge read a large goal; returns where the time of its next answer will be."""
+    rig.send(rig.order(Motion(
+        server='arm', type='control_msgs/action/FollowJointTrajectory', server_timeout=1.0,
+        goal_json=TRAJECTORY)))
+    asked = rig.evaluate_client.call_async(Evaluate.Request(conditions=[
+        Condition(name='asked', expression='gap > 0.0')], wait=0.0))
+    answered: list[float] = []
+    asked.add_done_callback(lambda done: answered.append(time.monotonic()))
+    rig.spin(0.3)
+    assert not answered
+    return answered
 
 
 def press(rig: LoadedRig, ended: object) -> None:

@@ -13,6 +13,7 @@ from action_lifecycle.ros.interfaces.limits import READ_BYTES, RESULT_BYTES
 from action_lifecycle.ros.interfaces.types import has_lists_of_messages, message_class
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion
 from action_lifecycle_msgs.srv import Evaluate
+from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import ComputePathToPose
 from nav_msgs.msg import Path
@@ -20,6 +21,7 @@ from nav_msgs.srv import GetPlan
 import pytest
 from rclpy.action import ActionServer
 from rclpy.serialization import serialize_message
+from rclpy.task import Future
 
 from .bridge_rig import FACTS, Rig
 
@@ -64,6 +66,34 @@ def test_a_result_that_is_too_large_is_dropped_and_the_status_counts(
     assert result.controller_said == \
         f'{said}; its result was dropped: {size} bytes; at most {RESULT_BYTES} are read'
     assert result.stopped
+
+
+def test_feedback_that_is_too_large_is_not_passed_on(rig: Rig) -> None:
+    handles: list[Any] = []
+    released: Any = Future()
+    told: list[str] = []
+
+    async def follow(handle: Any) -> Any:
+        handles.append(handle)
+        await released
+        handle.succeed()
+        return FollowJointTrajectory.Result()
+
+    server = ActionServer(rig.robot, FollowJointTrajectory, 'arm', follow)
+    sent = rig.wait(rig.motion.send_goal_async(rig.order(Motion(
+        server='arm', type='control_msgs/action/FollowJointTrajectory', goal_json='{}',
+        server_timeout=10.0, timeout=60.0)), lambda message: told.append(
+            message.feedback.feedback_json)))
+    rig.until(lambda: handles and told)
+    for count in (10_000, 2):
+        feedback = FollowJointTrajectory.Feedback()
+        feedback.actual.positions = [0.5] * count
+        handles[0].publish_feedback(feedback)
+    rig.until(lambda: any('"positions": [0.5, 0.5]' in text for text in told))
+    assert max(map(len, told)) < 10_000
+    released.set_result(None)
+    assert rig.wait(sent.get_result_async()).result.outcome == 'executed'
+    server.destroy()
 
 
 def test_a_response_that_is_too_large_is_not_judged(rig: Rig) -> None:
