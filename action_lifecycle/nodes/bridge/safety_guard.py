@@ -216,14 +216,14 @@ class SafetyGuard:
         with self._lock:
             yield
         if self._untold:
-            self._node.call_soon(self._tell)
             self._watch.call_soon(self._halt_again)
             self._save()
 
     def _changed(self, status: SafetyStatus) -> None:
+        self._untold.append(status)
+        self._node.call_soon(self._tell)  # first, as the servers' answers must come after it
         if status.state is Safety.STOPPED:
             self.urgent.halt()
-        self._untold.append(status)
 
     def _halt_again(self) -> None:
         """Repeat the cancels until the node's thread has taken over, as goals may be new to it."""

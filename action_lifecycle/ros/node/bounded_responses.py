@@ -19,6 +19,8 @@ import functools
 from types import SimpleNamespace
 from typing import Any
 
+from rclpy.logging import get_logger
+
 HEADER = 4  #: bytes before the first field of a serialized message
 KEPT = 64  #: bytes of a response that is too large, from the first field on
 
@@ -55,8 +57,13 @@ def bound_responses(
 ) -> None:
     """Have a client give a stand-in in place of a response of more than `limit` bytes."""
     service = client.srv_type
-    client.srv_type = SimpleNamespace(
-        Request=service.Request, Response=_bounded(service.Response, limit, stand_in))
+    try:
+        response = _bounded(service.Response, limit, stand_in)
+    except (AttributeError, OSError, ValueError) as error:  # another rclpy
+        get_logger('action_lifecycle').error(
+            f"responses of service '{client.srv_name}' are read whatever their size: {error!r}")
+        return
+    client.srv_type = SimpleNamespace(Request=service.Request, Response=response)
 
 
 @functools.lru_cache(maxsize=1000)  # so that the functions live as long as the process
