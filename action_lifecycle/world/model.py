@@ -97,6 +97,22 @@ class WorldModel:
                     watch.begin_anew(now)
                 self._judge(watch, due)
 
+    def set_publishers(
+        self, topic: str, nodes: Sequence[str], now: float, name: str = ''
+    ) -> None:
+        """
+        Take note of the nodes of all publishers of a topic; `name`: the topic's for messages.
+
+        With several, conditions on its facts count only if none may contradict; see rivals.py.
+        """
+        self.advance(now)
+        self._sources.set_publishers(topic, nodes, name or topic, self.now)
+        for watch in list(self._watching.get(topic, ())):
+            for judged in watch.conditions:
+                judged.find_rivals()
+            watch.due = self.now
+            self._judge(watch, self.now)
+
     def distrust(self, topic: str, reason: str, now: float) -> None:
         """
         Drop the samples of a topic, as its messages can't be understood; '': they can again.
@@ -169,6 +185,11 @@ class WorldModel:
         parts = [self._sources.part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
         value = compiled.evaluate(values)
+        judged = Judged(Condition('', text), compiled, parts)
+        unsettled = judged.unsettled(self.now)
+        if unsettled:
+            return None, ', '.join(f"fact '{name}' is unknown: {reason}"
+                                   for name, reason in unsettled.items())
         if value is not None:
             return value, ''
         missing = [f"fact '{found.name}' is {found.validity.name.lower()}"

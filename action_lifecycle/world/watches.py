@@ -13,13 +13,15 @@ evaluation is made for its due time, even if the caller is late.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 import math
 from typing import Any
 
 from .condition import WatchOutcome, WatchResult
-from .evidence import Evidence, TruthValue, Validity
+from .evidence import Evidence, FactValue, TruthValue, Validity
 from .expressions.expression import Expression
 from .facts.fact_state import Source
+from .facts.topic_state import TopicSource
 from ..lifecycle.ports import Condition
 
 ON_VALUES = (WatchOutcome.CONFIRMED, WatchOutcome.JUDGED)  #: outcomes that rely on samples
@@ -29,7 +31,8 @@ _VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.
 class Judged:
     """One condition of a watch with its last verdict."""
 
-    __slots__ = ('condition', 'expression', 'longest', 'parts', 'since', 'verdict')
+    __slots__ = ('condition', 'expression', 'longest', 'parts', 'raw', 'raw_since', 'rivaled',
+                 'settles', 'since', 'verdict')
 
     def __init__(self, condition: Condition, expression: Expression, parts: Sequence[Source]
                  ) -> None:
@@ -38,6 +41,11 @@ class Judged:
         self.parts = tuple(parts)
         self.verdict = TruthValue.UNKNOWN
         self.since = math.inf  #: time of the last change of the verdict
+        self.raw = TruthValue.UNKNOWN  #: verdict of the newest samples, if there are `rivaled`
+        self.raw_since = math.inf
+        self.settles = -math.inf  #: from when on `raw` counts
+        self.rivaled: list[TopicSource] = []  #: facts of topics with several publishers
+        self.find_rivals()
         self.longest = 0.0  #: the longest time (s) for which it was true, without the present one
 
     def judge(self, now: float, after: float) -> bool:
@@ -46,18 +54,52 @@ class Judged:
         value = self.expression.evaluate(
             [part.read(now, after, max_age) for part in self.parts])
         verdict = _VERDICTS[value]
+        if self.rivaled:
+            return self._settle(verdict, now)
+        return self._set(verdict, now, now)
+
+    def _set(self, verdict: TruthValue, since: float, now: float) -> bool:
         if verdict is self.verdict and self.since != math.inf:
             return False
         if self.verdict is TruthValue.TRUE:
             self.longest = max(self.longest, now - self.since)
         self.verdict = verdict
-        self.since = now
+        self.since = since
         return True
+
+    def _settle(self, verdict: TruthValue, now: float) -> bool:
+        """Take over a verdict that has lasted; a younger one is unknown."""
+        new = verdict is not self.raw or self.raw_since == math.inf
+        if new:
+            self.raw, self.raw_since = verdict, now
+        self.settles = self._settles(now)
+        if now < self.settles:
+            verdict = TruthValue.UNKNOWN
+        return self._set(verdict, self.raw_since if verdict is self.raw else now, now) or new
+
+    def _settles(self, now: float) -> float:
+        return max((min(self.raw_since, rivals.changed) + rivals.settle(now)
+                    for source in self.rivaled for rivals in [source.rivals]
+                    if rivals is not None),
+                   default=-math.inf)
+
+    def find_rivals(self) -> None:
+        """Find the facts of topics with several publishers; their samples count from now on."""
+        self.rivaled = [source for part in self.sources().values() for source in [part.unchecked]
+                        if isinstance(source, TopicSource) and source.rivals is not None]
+        self.raw, self.raw_since, self.settles = TruthValue.UNKNOWN, math.inf, -math.inf
+
+    def unsettled(self, now: float) -> dict[str, str]:
+        """Return why the present values do not count that another publisher may contradict."""
+        return {source.name: rivals.reason for source in self.rivaled
+                for rivals in [source.rivals] if rivals is not None
+                and now < min(self.raw_since, rivals.changed) + rivals.settle(now)}
 
     def changes(self, now: float) -> float:
         """Return when the verdict may change next without a new sample."""
         max_age = self.condition.max_age
-        return min((part.changes(now, max_age) for part in self.parts), default=math.inf)
+        found = min((part.changes(now, max_age) for part in self.parts), default=math.inf)
+        return min(found, self.settles) if now < self.settles else found
 
     def stale(self, now: float, after: float) -> bool:
         """Whether a fact of the condition is stale."""
@@ -76,13 +118,18 @@ class Judged:
 
     def evidence(self, now: float, after: float) -> Evidence:
         """Return the evidence of the last verdict."""
-        max_age = self.condition.max_age
         held = max(0.0, now - self.since) if self.verdict is TruthValue.TRUE else 0.0
         return Evidence(
             self.condition.name, self.condition.expression, self.verdict, now, held,
-            tuple(part.describe(now, after, max_age) for part in self.sources().values()),
+            tuple(self._describe(part, now, after) for part in self.sources().values()),
             self.expression.error if self.verdict is TruthValue.UNKNOWN else '',
             self.condition.hold, max(held, self.longest))
+
+    def _describe(self, part: Source, now: float, after: float) -> FactValue:
+        found = part.describe(now, after, self.condition.max_age)
+        reason = self.unsettled(now).get(part.name) if self.rivaled else None
+        return replace(found, validity=Validity.UNKNOWN, note=reason) \
+            if reason and found.validity is Validity.VALID else found
 
 
 class Watch:
@@ -127,6 +174,7 @@ class Watch:
         self.due = now
         for judged in self.conditions:
             judged.verdict, judged.since = TruthValue.UNKNOWN, math.inf
+            judged.find_rivals()
 
     def begin_anew(self, now: float) -> None:
         """Restart the hold times at `now`, since earlier samples may be missing."""
@@ -179,6 +227,7 @@ class Confirm(Watch):
         for judged in self.conditions:
             if judged.verdict is TruthValue.TRUE:
                 judged.since = now
+            judged.raw_since = max(judged.raw_since, now) if judged.rivaled else math.inf
 
     def decide(self, now: float) -> WatchOutcome | None:
         missing = [judged for judged in self.conditions if not self._held(judged, now)]
@@ -211,7 +260,7 @@ class Maintain(Watch):
 
     def decide(self, now: float) -> WatchOutcome | None:
         for judged in self.conditions:
-            if judged.verdict is TruthValue.FALSE or (
+            if TruthValue.FALSE in (judged.verdict, judged.rivaled and judged.raw) or (
                     judged.verdict is TruthValue.UNKNOWN
                     and now >= judged.since + judged.condition.within):
                 return WatchOutcome.VIOLATED

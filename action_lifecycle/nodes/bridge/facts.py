@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import functools
 import json
 import math
@@ -68,7 +68,8 @@ class Facts:
                 topic, type_name, functools.partial(self._take, topic), lambda: self.model.now)
             yield TopicNeed(topic, type_name, qos, take,
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0,
-                            distrust=functools.partial(self._distrust, topic))
+                            distrust=functools.partial(self._distrust, topic),
+                            published=functools.partial(self._set_publishers, topic))
 
     def declare(self) -> None:
         """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
@@ -121,6 +122,11 @@ class Facts:
                 self.changed()
         except Exception:  # of a callback; it must not end the node
             self._node.log_exception(f'topic {topic}')
+
+    def _set_publishers(self, topic: str, nodes: Sequence[str]) -> None:
+        self.model.set_publishers(
+            topic, nodes, self._node.now(), self.subscriptions.readers[topic].name)
+        self.changed()
 
     def _distrust(self, topic: str, reason: str) -> None:
         name = self.subscriptions.readers[topic].name

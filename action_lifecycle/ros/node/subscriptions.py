@@ -16,7 +16,7 @@ publishers, latching or not, and the age of a latched message is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import time
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from .rclpy_internals import take_message
 from .timers import Timeout
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
-from ..interfaces.type_hashes import other_definition
+from ..interfaces.type_hashes import node_of, other_definition
 from ..interfaces.types import has_lists_of_messages, message_class
 from ...world.facts.facts_file import QosSpec
 
@@ -53,7 +53,8 @@ class TopicNeed:
     A topic to read; `max_rate` in Hz, 0: every message.
 
     `take(message)` is called for a live message, `take(message, age)` for a message latched `age`
-    s ago; it must not raise. `distrust(reason)` is called when the messages cease to count, and
+    s ago; it must not raise. `published(nodes)` is called with the nodes of all publishers when
+    these have changed. `distrust(reason)` is called when the messages cease to count, and
     with '' when they count again.
     """
 
@@ -63,6 +64,7 @@ class TopicNeed:
     take: Take
     max_rate: float = 0.0
     distrust: Callable[[str], None] = lambda reason: None
+    published: Callable[[Sequence[str]], None] = lambda nodes: None
 
 
 class Publishers(NamedTuple):
@@ -118,7 +120,11 @@ class TopicReader:
         return self._match(found.fitting)
 
     def _note(self, found: Publishers) -> None:
-        self._gids = gids_of(found.fitting)
+        before, self._gids = self._gids, gids_of(found.fitting)
+        if before != self._gids:
+            if before - self._gids:
+                self._latching = frozenset()  # of those that stay, they count again
+            self.need.published(sorted(map(node_of, found.fitting)))
         self.trouble = found.strange and f"topic '{self.name}' {found.strange}" or self._too_large
         self._set_misread(found.strange if found.misread else '')
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
@@ -88,6 +88,13 @@ class FactSources:
             for pose in self._tf:
                 pose.distrust(reason)
                 pose.refresh(now)
+
+    def set_publishers(self, topic: str, nodes: Sequence[str], name: str, now: float) -> None:
+        """Take note of the publishers of a topic; see WorldModel.set_publishers."""
+        for source in self._by_topic.get(topic, ()):
+            newest = source.unchecked
+            assert isinstance(newest, TopicSource)
+            newest.set_publishers(name, nodes, now)
 
     def changes(self, topic: str, now: float) -> float:
         """Return when a check or a window on this topic may change next without a sample."""

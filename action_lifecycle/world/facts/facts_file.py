@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, Optional, Union
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, PositiveInt, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from ...documents.models import StrictModel
 
@@ -137,6 +137,9 @@ class FactSpec(StrictModel):
         '(REP 117) and for expressions over ordered facts, else unknown.')
     max_rate: float = Field(
         0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
+    publishers: Optional[Union[Literal['any'], PositiveInt]] = Field(
+        None, description='Number of publishers of the topic that may give the fact, or any; '
+        'default: one, and others make it unknown if they contradict.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')
     qos: QosSpec = Field(QosSpec(depth=10))
     health: Optional[HealthSpec] = Field(

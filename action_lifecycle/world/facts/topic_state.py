@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 import math
 from typing import Any
 
 from .arrays import Absent
 from .fact_state import finite, Source
 from .facts import TopicFact
+from .rivals import Rivals, rivals_of
+from ..evidence import FactValue, Validity
 from ..expressions.functions import known, ordered
 from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
@@ -21,7 +25,8 @@ AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evalua
 class TopicSource(Source):
     """The newest sample of a topic."""
 
-    __slots__ = ('_elements', '_known', '_read', '_stamp_of', 'problem', 'stamp', 'value')
+    __slots__ = ('_declared', '_elements', '_known', '_read', '_stamp_of', 'problem', 'rivals',
+                 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -29,6 +34,8 @@ class TopicSource(Source):
         self._stamp_of = fact.stamp_of
         self._elements = fact.elements
         self._known = ordered if fact.ordered else known
+        self._declared = fact.spec.publishers
+        self.rivals: Rivals | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -64,14 +71,34 @@ class TopicSource(Source):
                 value = None
                 self.problem = str(error)
         except Absent:
+            if self.rivals is not None:
+                self.rivals.other(message, latest)
             return False
         self.stamp = stamp
         self.value = value
+        if self.rivals is not None:
+            self.rivals.sample(value, latest)
         self.keep()
         return True
 
     def keep(self) -> None:
         """Keep the sample for a window."""
+
+    def set_publishers(self, topic: str, nodes: Sequence[str], now: float) -> None:
+        """Take note of the publishers; see WorldModel.set_publishers."""
+        before = 1 if self.rivals is None else len(self.rivals.nodes)
+        self.rivals = rivals_of(topic, nodes, self._declared, self.max_age, now)
+        if len(nodes) < before:
+            self.clear()  # the newest sample may be of the one that left
+        elif self.rivals is not None and self.stamp != -math.inf:
+            self.rivals.sample(self.value, now)
+
+    def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
+        found = super().describe(now, after, max_age)
+        if self.rivals is not None and self.rivals.alternate(now) \
+                and found.validity is Validity.VALID:
+            return replace(found, validity=Validity.UNKNOWN, note=self.rivals.reason)
+        return found
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         stamp = self.stamp

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from action_lifecycle.world import Condition, Safety, Validity, WatchOutcome, WorldModel
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.world import (
+    Condition,
+    parse_facts,
+    Safety,
+    Validity,
+    WatchOutcome,
+    WorldModel,
+)
 from action_lifecycle.world.unmet_conditions import Topics, unmet_text
 import pytest
 
@@ -88,6 +96,146 @@ def test_a_refusal_says_for_how_long_a_condition_was_true(model: WorldModel) -> 
     gap(model, 0.02, 2.96)
     model.advance(3.0)
     assert words(answers) == 'confirm: gap > 0.01 was true for 0.04 s of 0.3 s (gap 0.02 m)'
+
+
+BOTH = ['/driver', '/joint_state_publisher']
+NAMED = "'joint_states' has 2 publishers (/driver, /joint_state_publisher)"
+
+
+def publish(model: WorldModel, start: float, end: float, *values: float | None,
+            rate: float = 50.0) -> None:
+    """Send joint states in turns from `start` to `end`; None: of another joint."""
+    for step in range(round((end - start) * rate)):
+        now, value = start + step / rate, values[step % len(values)]
+        if value is None:
+            model.ingest('joint_states', messages.joints(now, elbow=1.0), now)
+        else:
+            gap(model, value, now)
+    model.advance(end)
+
+
+@pytest.mark.parametrize('text', ['gap < 0.005', 'not gap > 0.005', 'gap_mm < 5', 'gap > 0.005'])
+@pytest.mark.parametrize('hold', [0.0, 0.3])
+@pytest.mark.parametrize('values', [(0.03, 0.0), (0.0, *[0.03] * 20), (0.03, *[0.0] * 20)])
+def test_two_publishers_that_contradict_confirm_nothing(
+    model: WorldModel, text: str, hold: float, values: tuple[float, ...]
+) -> None:
+    publish(model, 0.0, 1.0, values[-1])
+    model.set_publishers('joint_states', BOTH, 1.0)
+    answers = confirm(model, text, 1.0, hold=hold, within=3.0)
+    publish(model, 1.0, 4.1, *values)
+    assert answers.outcome == WatchOutcome.TIMED_OUT
+    assert NAMED in words(answers) and 'is not known' in words(answers)
+    assert model.evaluate([Condition('require', text)], 4.1)[0].name == 'UNKNOWN'
+    value, why = model.expression('gap', 4.1)
+    assert value is None and NAMED in why
+
+
+def test_alternating_samples_are_told_without_a_condition(model: WorldModel) -> None:
+    model.set_publishers('joint_states', BOTH, 1.0)
+    publish(model, 1.0, 2.0, 0.03, 0.0)
+    assert NAMED in model.value('gap', 2.0).note
+    publish(model, 2.0, 5.0, 0.03)
+    assert model.value('gap', 5.0).validity == Validity.VALID
+
+
+def test_the_publisher_that_appears_with_its_first_sample_confirms_nothing(
+    model: WorldModel
+) -> None:
+    found: list[str] = []
+
+    def look(topics: Iterable[str]) -> None:
+        if not found:
+            found.extend(BOTH)
+            model.set_publishers('joint_states', BOTH, model.now)
+
+    publish(model, 0.0, 1.0, 0.03)
+    model.look = look
+    answers = confirm(model, 'gap < 0.005', 1.0, within=2.0)
+    publish(model, 1.2, 3.1, 0.0, 0.03)
+    assert answers.outcome == WatchOutcome.TIMED_OUT and NAMED in words(answers)
+
+
+def test_a_noisy_moving_fact_beside_a_silent_publisher_is_confirmed_later(
+    model: WorldModel
+) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0)
+    answers = confirm(model, 'gap < 0.0101', 0.0, within=3.0)
+    for step in range(100):
+        gap(model, max(0.01, 0.03 - step * 0.001) + 1e-5 * (step % 3), step / 50)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+    assert answers.results[0].stamp == pytest.approx(0.4 + 0.5), 'max_age after it was true'
+    assert answers.results[0].evidence[0].held == pytest.approx(0.5)
+
+
+def test_messages_without_the_fact_are_no_contradiction(model: WorldModel) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0)
+    publish(model, 0.0, 1.0, 0.03, None)
+    answers = confirm(model, 'gap < 0.005', 1.0)
+    publish(model, 1.0, 1.04, 0.0, None)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+    assert model.expression('gap', 1.04) == (0.0, '')
+
+
+def test_a_maintained_condition_is_violated_by_one_of_the_publishers(model: WorldModel) -> None:
+    publish(model, 0.0, 1.0, 0.03)
+    model.set_publishers('joint_states', BOTH, 1.0)
+    answers = Answers()
+    model.maintain([Condition('maintain', 'gap > 0.01', within=5.0)], 1.0, answers)
+    publish(model, 1.0, 2.0, 0.03)
+    assert answers.outcome is None
+    gap(model, 0.0, 2.0)
+    assert answers.outcome == WatchOutcome.VIOLATED
+
+
+@pytest.mark.parametrize(('declared', 'nodes', 'outcome'), [
+    ('any', 3, WatchOutcome.CONFIRMED), (2, 2, WatchOutcome.CONFIRMED),
+    (2, 3, WatchOutcome.TIMED_OUT), (1, 2, WatchOutcome.TIMED_OUT)])
+def test_declared_publishers(declared: object, nodes: int, outcome: WatchOutcome) -> None:
+    model = WorldModel(parse_facts(f"""
+estop: none
+facts:
+  gap: {{topic: joint_states, type: sensor_msgs/msg/JointState, max_age: 0.5,
+        field: 'position[name=gripper]', publishers: {declared}}}
+"""))
+    model.set_publishers('joint_states', ['/a', '/b', '/c'][:nodes], 0.0)
+    answers = confirm(model, 'gap < 0.005', 0.0)
+    publish(model, 0.0, 1.1, 0.03, 0.0)
+    assert answers.outcome == outcome
+    if outcome == WatchOutcome.TIMED_OUT:
+        assert f'{nodes} publishers (/a, /b' in words(answers)
+        assert f'the facts file says at most {declared}' in words(answers)
+
+
+@pytest.mark.parametrize('wrong', [0, -1, 1.5, 'all'])
+def test_wrong_numbers_of_publishers_are_refused(wrong: object) -> None:
+    for fact in ('topic: t, type: std_msgs/msg/Bool, field: data', 'constant: 1'):
+        with pytest.raises(DocumentError, match='publishers'):
+            parse_facts(f'estop: none\nfacts: {{x: {{{fact}, publishers: {wrong}}}}}')
+    with pytest.raises(DocumentError, match="fact 'x': only a topic has publishers"):
+        parse_facts('estop: none\nfacts: {x: {constant: 1, publishers: any}}')
+
+
+def test_latched_values_of_two_publishers_that_differ_are_unknown(model: WorldModel) -> None:
+    model.set_publishers('present', ['/one', '/two'], 0.0)
+    model.ingest('present', messages.flag(True), 0.1)
+    answers = confirm(model, 'present', 0.2, within=3.0)
+    model.advance(2.0)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+    model.ingest('present', messages.flag(False), 2.1)
+    answers = confirm(model, 'not present', 2.2, within=3.0)
+    model.advance(6.0)
+    assert answers.outcome == WatchOutcome.TIMED_OUT and '/one, /two' in words(answers)
+
+
+def test_a_value_of_a_publisher_that_left_does_not_count(model: WorldModel) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0)
+    publish(model, 0.0, 1.0, 0.03, 0.0)
+    model.set_publishers('joint_states', BOTH[:1], 1.0)
+    assert model.value('gap', 1.0).validity == Validity.UNKNOWN
+    answers = confirm(model, 'gap > 0.005', 1.0)
+    gap(model, 0.03, 1.02)
+    assert answers.outcome == WatchOutcome.CONFIRMED
 
 
 @pytest.mark.parametrize('moved', [False, True])

@@ -1,0 +1,100 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Several publishers of the topic of one fact.
+
+Messages do not tell who sent them. So with several publishers that may give a fact, its newest
+sample may be contradicted by what another one sends next. A condition counts only when it has had
+one result for as long as a sample is valid (`max_age`): then each publisher that gives the fact
+has been heard, and none has contradicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import Any, Literal
+
+from .health import equal
+
+CALM = 1.0  #: s without another value, of a fact whose samples never become stale
+ALTERNATING = 2  #: returns to the value before the last one that show a contradiction
+OTHERS = 1.0  #: least time (s) for which a message without the fact tells of its publisher
+SHOWN = 4  #: nodes named in messages
+
+
+class Rivals:
+    """
+    The publishers of a topic, `nodes`: the full name of the node of each.
+
+    `allowed`: number of publishers whose samples count as one's; None: 1, but more than one may
+    publish the topic if only one gives the fact or none contradicts.
+    """
+
+    def __init__(self, topic: str, nodes: Sequence[str], allowed: int | None, max_age: float,
+                 now: float) -> None:
+        self.nodes = tuple(nodes)
+        self._topic = topic
+        self._allowed = allowed
+        self._max_age = max_age
+        self._others: dict[Any, float] = {}
+        """When a message without the fact came last, by what it is about instead."""
+        self._value: Any = None
+        self._before: Any = None  #: the value before the last change
+        self._returns: list[float] = []  #: times of the last returns to `_before`
+        self._differ = False
+        self.changed = now  #: time of the last change of the value
+
+    def sample(self, value: Any, now: float) -> None:
+        """Process a sample of the fact."""
+        if equal(value, self._value):
+            return
+        if self._value is not None:
+            self._differ = True
+            if equal(value, self._before):
+                self._returns = [*self._returns[1 - ALTERNATING:], now]
+        self._before, self._value = self._value, value
+        self.changed = now
+
+    def other(self, message: Any, now: float) -> None:
+        """Process a message without the fact: its publisher does not give it."""
+        names = getattr(message, 'name', None)
+        self._others[tuple(names) if isinstance(names, (list, tuple)) else None] = now
+
+    def settle(self, now: float) -> float:
+        """Return for how long (s) a condition must have had its result to count."""
+        if self._allowed is not None:
+            return math.inf
+        lasting = max(self._max_age, OTHERS)
+        others = sum(now < last + lasting for last in self._others.values())
+        if len(self.nodes) - others < 2:
+            return 0.0
+        if self._max_age == math.inf:
+            return math.inf if self._differ else CALM
+        return self._max_age
+
+    def alternate(self, now: float) -> bool:
+        """Whether the samples alternate between two values."""
+        return len(self._returns) == ALTERNATING and \
+            now < self._returns[0] + ALTERNATING * max(self._max_age, OTHERS)
+
+    @property
+    def reason(self) -> str:
+        """Return why the fact is not known."""
+        nodes = ', '.join(self.nodes[:SHOWN])
+        more = len(self.nodes) - SHOWN
+        who = f"'{self._topic}' has {len(self.nodes)} publishers ({nodes}" + (
+            f' and {more} more' if more > 0 else '') + ')'
+        if self._allowed is not None:
+            return f'{who}; the facts file says at most {self._allowed}'
+        return f'{who}, and they contradict each other or may: stop all but one, or declare ' \
+               "'publishers: any' in the facts file"
+
+
+def rivals_of(topic: str, nodes: Sequence[str], declared: Literal['any'] | int | None,
+              max_age: float, now: float) -> Rivals | None:
+    """Return what is to be watched; None if the publishers are those that are declared."""
+    if declared == 'any' or len(nodes) <= (declared or 1):
+        return None
+    return Rivals(topic, nodes, declared, max_age, now)
