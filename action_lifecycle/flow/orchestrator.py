@@ -83,9 +83,12 @@ class Orchestrator(FlowRunner):
         """
         Journal a flow and start it; if it raises JournalError, nothing was started.
 
+        It does so, too, if the journal has no room for what the flow does.
         A flow that can't be started, for whatever error, ends in FAIL. `parent`: the flow whose
         action it is; see `NestedFlows`.
         """
+        if parent is None:
+            self.recorder.journal.check_room()
         run = self.new_run(flow.copy(), flow_id, priority, recipe, origin, parent)
         run.started_at = self.clock.now()
         self.handle(run)

@@ -37,6 +37,7 @@ BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the 
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # approximate size of the WAL for a checkpoint
 ROW_BYTES = 4096 + 512  # size of a row in the WAL, in addition to its data
+ROOM = 2 * 1024 * 1024  # bytes that are free on the disk before a flow begins
 LAST_SEQ = 2**62  # larger numbers are damage; SQLite's limit is 2**63 - 1
 
 _log = logging.getLogger('action_lifecycle.journal')
@@ -80,13 +81,15 @@ class Journal(JournalReader):
             undo.callback(cursor.close)
             self._execute = cursor.execute
             self._prepare(path)
-            files = [os.open(path + suffix, os.O_RDONLY | os.O_CLOEXEC) for suffix in ('', '-shm')]
-            for file in files:
-                at_end.callback(os.close, file)
+            database, index = (
+                os.open(path + suffix, os.O_RDONLY | os.O_CLOEXEC) for suffix in ('', '-shm'))
+            at_end.callback(os.close, database)
+            at_end.callback(os.close, index)
             super().__init__(path)
             undo.callback(super().close)
             self._last = self._last_row()  #: sequence number and hash of the last row
-            self._files = JournalFiles(path, *files, lambda: self._last, self._appending)
+            self._files = JournalFiles(
+                path, database, index, lambda: self._last, self._appending)
             undo.callback(self._files.close)
             undo.callback(self._checkpoint_at_end)
             self._checkpoints = CheckpointThread(path, lambda: self._last[0], self._appending)
@@ -194,6 +197,22 @@ class Journal(JournalReader):
         """Raise JournalError unless the path leads to the open file, which has the last row."""
         if lost := self._files.check():
             raise JournalError(lost)
+
+    def check_room(self) -> None:
+        """Raise JournalError if work that begins now could not be recorded."""
+        with self._appending:
+            self._check_open()
+        self.check_files()
+        with journal_errors(self.path):
+            disk = os.statvfs(self.path)
+        free = disk.f_bavail * disk.f_frsize
+        if disk.f_flag & os.ST_RDONLY:
+            raise JournalError(f'{self.path}: nothing can be recorded: the file system is '
+                               'mounted read-only')
+        if free < ROOM:
+            raise JournalError(
+                f'{self.path}: nothing can be recorded: the disk is full ({free / 1e6:.1f} MB '
+                f'are free, {ROOM / 1e6:.1f} MB are needed)')
 
     def elapsed_since(self, row: Row) -> float:
         """Return the time (s) since `row` was written, also across a restart or a reboot."""

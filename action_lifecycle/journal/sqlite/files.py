@@ -131,7 +131,7 @@ class JournalFiles:
         if header[:4] not in WAL or header[16:24] != salts or frame(last)[8:24] != salts + written:
             return False
         before, self._frame = self._frame, (salts, last)
-        return before[0] != salts or frame(before[1])[8:16] == salts
+        return bool(before[0] != salts or frame(before[1])[8:16] == salts)
 
     def _last_row_fault(self) -> tuple[int, str]:
         """Return the number of the last row, and why it is not there, '' if it is."""

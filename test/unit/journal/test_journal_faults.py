@@ -42,6 +42,20 @@ def remount(folder, option):
     subprocess.run(['mount', '-o', f'remount,{option}', str(folder)], check=True)
 
 
+def test_room_is_there_again_when_the_disk_has_space(small_disk):
+    remount(small_disk, 'size=8m')
+    with Journal(small_disk / 'robot.journal') as journal:
+        journal.check_room()
+        rest = small_disk / 'rest'
+        rest.write_bytes(bytes(7_000_000))
+        with pytest.raises(JournalError, match=r'robot\.journal: nothing can be recorded: the d'):
+            journal.check_room()
+        rest.unlink()
+        journal.check_room()
+    with pytest.raises(JournalError, match='closed'):
+        journal.check_room()
+
+
 def fill(journal, entry=BIG):
     """Append until the journal refuses; return the rows that it took, and the refusal."""
     rows = []

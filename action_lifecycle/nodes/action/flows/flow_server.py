@@ -256,6 +256,7 @@ class FlowServer:
                 return wanted if run is None else run
             raise FlowRefused(ErrorCode.FLOW_RUNNING,
                               f"a flow with the id '{wanted}' is there already")
+        orchestrator.recorder.journal.check_room()  # before anybody is asked about the flow
         if order.kind == 'request':
             flow_id = orchestrator.new_id('request', wanted)
             self._waiting[flow_id] = _WaitingGoals(Future(executor=self.node.executor), [handle])
