@@ -115,6 +115,37 @@ def test_killed_while_running_it_is_followed_to_its_end(rig: KilledRig) -> None:
     assert len(rig.gripper.goals) == 1
 
 
+def test_killed_while_it_ends_at_a_server_that_keeps_no_result(rig: KilledRig) -> None:
+    """The latched status of the goal is heard."""
+    server = Gripper(rig.robot, 'forgetful', result_timeout=0)
+    server.behaviour = 'wait'
+    order = rig.order(OPEN)
+    order.steps[0].server = 'forgetful'
+    rig.send(order)
+    rig.until(lambda: server.goals)
+    rig.kill()
+    server.let_go()
+    rig.until(lambda: not server.server._goal_handles)
+    rig.start()
+    order.resume = True
+    result = rig.result(rig.send(order))
+    server.destroy()
+    assert (result.outcome, result.error_msg) == ('executed', '')
+    assert result.controller_said == 'succeeded (no result: the server keeps none)'
+
+
+def test_killed_while_running_its_goal_is_not_that_of_another_client(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'preempt'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    rig.resumed(order)
+    handle = rig.send(rig.order(CLOSE))
+    rig.until(lambda: len(rig.gripper.goals) == 2)
+    rig.gripper.let_go()
+    assert rig.result(handle).outcome == 'executed'
+
+
 def test_killed_while_running_it_can_be_canceled(rig: KilledRig) -> None:
     rig.gripper.behaviour = 'wait'
     order = rig.order(OPEN)

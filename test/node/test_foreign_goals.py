@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
+import os
 from pathlib import Path
+import subprocess
+import sys
 from typing import Any
 import uuid
 
 from action_lifecycle_msgs.msg import ErrorCode, Motion
 from control_msgs.action import GripperCommand
+from isolation import as_it_comes
 import pytest
 from rclpy.action import ActionClient
 
@@ -147,3 +151,12 @@ def test_an_operator_of_a_server_that_is_gone_does_not_count(rig: SharedRig) -> 
     rig.gripper = type(rig.gripper)(rig.robot)
     result = rig.execute(rig.step('wait'))
     assert (result.outcome, result.error_msg) == ('executed', '')
+
+
+def test_other_goals_are_seen_on_cyclone_dds(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__, '-k',
+         'nothing_is_sent or ends_says_so', '--basetemp', str(tmp_path / 'cyclone')],
+        env={**as_it_comes(dict(os.environ)), 'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
+        capture_output=True, text=True, timeout=120.0, check=False)
+    assert ran.returncode == 0 and '5 passed' in ran.stdout, ran.stdout + ran.stderr
