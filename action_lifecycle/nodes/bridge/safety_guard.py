@@ -72,6 +72,7 @@ class SafetyGuard:
         self._file_lock = threading.Lock()
         self._untold: deque[SafetyStatus] = deque()  #: changes that the node has not seen yet
         self._watch = NodeThread(node, 'safety')
+        node.defer(self._watch.close)  # if the configuration fails later
         self.urgent = UrgentStops(node, lambda: self.status.state is Safety.STOPPED)
         self.monitor = SafetyMonitor(
             facts, self._changed, None if self._file is None else self._file.read(),

@@ -62,6 +62,8 @@ class NodeThread(CallHost):
 
     def close(self) -> None:
         """End the thread; called in another one."""
+        if self._closing:
+            return
         self._closing = True
         self.executor.shutdown()
         if self._thread.is_alive():
