@@ -196,3 +196,20 @@ def test_an_end_that_is_later_than_an_order_is_kept_when_it_is_taken_over(tmp_pa
     with pytest.raises(StopIteration):
         jobs[0].send(None)
     assert [one.action_id for one in runner.record.instants] == ['new']
+
+
+def test_an_action_id_with_other_contents_is_refused(tmp_path):
+    runner = Runner(tmp_path, '')
+    pauses = Pauses(runner)
+    given = action('stateRequest', 'NONE', 'a')
+    for one in (given, given):  # the second one is ignored
+        pauses.take({**HEADER, 'actions': [one]})
+    assert runner.record.errors == [] and pauses.states == {'a': 'FINISHED'}
+    for other in (action('factsheetRequest', 'NONE', 'a'),
+                  action('stateRequest', 'NONE', 'a', x=1)):
+        runner.record.errors.clear()
+        pauses.take({**HEADER, 'actions': [other]})
+        found, = runner.record.errors
+        assert found['errorType'] == 'instantActionError'
+        assert "the robot has actionId 'a' with another" in found['errorDescription']
+    assert pauses.states == {'a': 'FINISHED'}
