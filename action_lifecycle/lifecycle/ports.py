@@ -56,6 +56,10 @@ class Condition:
         return found
 
 
+UNSEEN = 'confirm_unseen'
+"""Name of conditions in `MotionRequest.confirm` whose facts may be unknown before the motion."""
+
+
 def conditions_of(specs: Iterable[ConditionSpec], name: str) -> list[Condition]:
     """Return the conditions that an action gives in its field `name`."""
     return [Condition(name, spec.condition, spec.hold, spec.within, spec.max_age)
@@ -104,7 +108,8 @@ class MotionRequest:
     steps: Sequence[MotionStep]
     parameters: Mapping[str, Any]
     maintain: Sequence[Condition]
-    confirm: Sequence[Condition]  #: of the next step; their topics are subscribed in advance
+    confirm: Sequence[Condition]
+    #: shows the outcome: without values of its facts nothing is sent, unless its name is UNSEEN
     stopped: Condition | None
     stop_timeout: float  #: s
     resume: bool = False

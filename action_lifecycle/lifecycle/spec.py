@@ -144,6 +144,9 @@ class ActionSpec(StrictModel):
     stop_timeout: float = seconds(3.0, 'Seconds from cancel to standstill.', most=60, more=True)
     confirm: list[ConditionSpec] = Field(
         default=[], description='Conditions that must all be true to confirm the outcome.')
+    confirm_unseen: Literal['refuse', 'allow'] = Field(
+        default='refuse', description='Whether its motion may start while a fact of `confirm` is '
+        'unknown or stale: allow it only if the fact has a value after the motion, not before.')
     verify: list[VerifySpec] = Field(
         default=[], description='Verifiers; default: the sensors.')
     verify_when: Literal['all', 'any'] = Field(

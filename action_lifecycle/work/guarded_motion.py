@@ -24,12 +24,20 @@ from .motion_steps import MotionSteps
 from .publish import PublishSpec
 from ..documents.errors import DocumentError, LifecycleError
 from ..lifecycle.futures import settle
-from ..lifecycle.ports import Condition, Handle, MotionRequest, MotionStep, WorkResult
+from ..lifecycle.ports import (
+    Condition,
+    Handle,
+    knows,
+    MotionRequest,
+    MotionStep,
+    UNSEEN,
+    WorkResult,
+)
 from ..lifecycle.states import ErrorCode, FOREIGN_GOAL
-from ..world.condition import WatchOutcome, WatchResult
+from ..world.condition import compile_condition, WatchOutcome, WatchResult
 from ..world.evidence import Evidence, TruthValue
 from ..world.safety.safety import Safety
-from ..world.unmet_conditions import unmet_text
+from ..world.unmet_conditions import unmet_text, unseen_text
 from ..world.watches import Watch
 
 FOREIGN_PERIOD = 0.1  #: polling period (s) for the end of other clients' goals
@@ -341,8 +349,26 @@ class GuardedMotion:
                 entry.verdict is TruthValue.UNKNOWN for entry in judged.evidence):
             self._violated(judged)
 
+    async def _until_seen(self) -> bool:
+        """Wait until the facts that will show the outcome have values; nothing is sent before."""
+        request, facts = self.request, self._host.model.facts
+        patience = request.steps[0].server_timeout
+        judged = await self._until_known([
+            Condition('confirm', knows(name), within=patience, max_age=condition.max_age)
+            for condition in request.confirm if condition.name != UNSEEN
+            for name in compile_condition(condition.expression, facts, request.parameters).names
+            if name in facts and name not in facts.fixed])
+        unseen = '' if judged is None else unseen_text(judged.evidence, self._host.topics)
+        if unseen:
+            self._fail(ErrorCode.REQUIRE_UNKNOWN, 'nothing was sent: the outcome could not be '
+                       f'confirmed: {unseen}. If it is only seen after the motion, write '
+                       '`confirm_unseen: allow`')
+        return not unseen and self._stop is None
+
     async def _until_is_known(self, index: int) -> bool:
-        """Wait until the condition that ends a publication is known; nothing is sent before."""
+        """Wait until the conditions that show its end are known; nothing is sent before."""
+        if index == 0 and not await self._until_seen():
+            return False
         work = self.steps.works[index]
         if not (isinstance(work, PublishSpec) and work.until):
             return True

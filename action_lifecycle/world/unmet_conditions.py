@@ -55,6 +55,14 @@ def _was(entry: Evidence) -> str:
         _IS[entry.verdict] + (f', and {held} before' if entry.longest else '')
 
 
+def unseen_text(evidence: Iterable[Evidence], topics: Topics) -> str:
+    """Return the facts of evidence that have no valid value, and why; '' if there are none."""
+    return ', '.join(dict.fromkeys(
+        _fact_in_words(fact, entry.stamp, topics) for entry in evidence
+        if entry.verdict is TruthValue.UNKNOWN
+        for fact in entry.facts if fact.validity is not Validity.VALID))
+
+
 def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
     value = value_in_words(fact.as_dict())
     words = ' '.join(part for part in (fact.name, value, value and fact.unit) if part)

@@ -96,7 +96,8 @@ class Flow:
         timeout: Seconds | None = None, deadline: Seconds | None = None,
         require: Conditions | None = None, maintain: Conditions | None = None,
         stopped: Text | FlowPart | None = None, stop_timeout: Seconds | None = None,
-        confirm: Conditions | None = None, verify: Any = None, verify_when: str | None = None,
+        confirm: Conditions | None = None, confirm_unseen: str | None = None,
+        verify: Any = None, verify_when: str | None = None,
         ask_again: Seconds | None = None, retry: Mapping[str, Any] | None = None,
         fallback: Any = None, idempotent: bool | None = None, on_resume: str | None = None,
     ) -> ActionRef:
@@ -116,7 +117,8 @@ class Flow:
             resources=resources, priority=priority, timeout=timeout, deadline=deadline,
             require=require), **of_steps(steps), **_given(
                 maintain=maintain, stopped=stopped, stop_timeout=stop_timeout, confirm=confirm,
-                verify=verify, verify_when=verify_when, ask_again=ask_again, retry=retry,
+                confirm_unseen=confirm_unseen, verify=verify, verify_when=verify_when,
+                ask_again=ask_again, retry=retry,
                 fallback=fallback, idempotent=idempotent, on_resume=on_resume)},
             place_of_caller('action'))
         self._actions[name] = action

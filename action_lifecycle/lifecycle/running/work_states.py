@@ -25,6 +25,7 @@ from ..ports import (
     Evidence,
     Handle,
     MotionRequest,
+    UNSEEN,
     WorkRequest,
     WorkResult,
 )
@@ -111,7 +112,8 @@ class Working(Stopping):
             goal_id=step_id(action.goal_id, index) if index else action.goal_id,
             steps=list(map(action.bridge_step, steps)), parameters=spec.parameters,
             maintain=conditions_of(spec.maintain, 'maintain'),
-            confirm=conditions_of(spec.confirm, 'confirm'),
+            confirm=conditions_of(
+                spec.confirm, UNSEEN if spec.confirm_unseen == 'allow' else 'confirm'),
             stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,
             stop_timeout=spec.stop_timeout, resume=resume,
             told=lambda step, state: self._told(index + step, -1.0, state)), ended)
