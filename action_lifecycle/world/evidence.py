@@ -68,6 +68,22 @@ class FactValue:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """Samples of a topic that were lost between two that were seen, in s of ROS time."""
+
+    topic: str
+    count: int  #: 0: not known
+    seen: float  #: arrival of the last one before
+    now: float  #: arrival of the first one after, or when the loss was found
+
+    def text(self, now: float) -> str:
+        """Return what was lost, and how long before `now`."""
+        what = 'a sample' if self.count == 1 else f'{self.count or "some"} samples'
+        return (f'{what} of {self.topic} {"was" if self.count == 1 else "were"} lost '
+                f'{max(0.0, now - self.now):.3g} s before')
+
+
+@dataclass(frozen=True)
 class Evidence:
     """One evaluated condition and the facts that it read."""
 
@@ -77,7 +93,7 @@ class Evidence:
     stamp: float  #: ROS time (s) of the evaluation
     held: float  #: time (s) for which it has been true without interruption
     facts: tuple[FactValue, ...] = ()
-    note: str = ''  #: why it is unknown although the facts are known
+    note: str = ''  #: why it is unknown although the facts are known, or what was lost
     hold: float = 0.0  #: time (s) for which it has to be true
     longest: float = 0.0  #: the longest time (s) for which it has been true without interruption
 

@@ -24,7 +24,7 @@ import math
 from typing import Any, TypeVar
 
 from .condition import certain_fault, compile_condition, compile_over, WatchResult
-from .evidence import Evidence, FactValue, TruthValue
+from .evidence import Evidence, FactValue, Loss, TruthValue
 from .expressions.constant_values import ConditionParameters
 from .facts.fact_sources import FactSources
 from .facts.facts import FactSet
@@ -53,7 +53,10 @@ class WorldModel:
         self.look: Callable[[Iterable[str]], None] | None = None
         """Called with topics before a decision on their samples; it may call `distrust`."""
         self._distrusted: dict[str, str] = {}  #: reasons by topic
+        self.read_waiting: Callable[[], None] | None = None
+        """Called before a due evaluation; it may `ingest` what arrived before the due time."""
         self._sources = FactSources(facts)
+        self._arrived: dict[str, float] = {}  #: time of the last message, by topic
         self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
         self._numbers = itertools.count()
@@ -73,6 +76,7 @@ class WorldModel:
         else:
             self.advance(received)
         now = self.now
+        self._arrived[topic] = now
         self._sources.take(topic, message, now, age)
         watches = self._watching.get(topic)
         if watches:
@@ -84,12 +88,31 @@ class WorldModel:
                     watch.due = due
                     self._schedule(watch)
 
+    def lost(self, topic: str, count: int, now: float) -> None:
+        """
+        Process that messages of a topic were lost until `now`; `count`: 0 if it is not known.
+
+        Holds begin again; `advance` makes the evaluations that are due then.
+        """
+        now = max(now, self.now)
+        loss = Loss(topic, count, self._arrived.get(topic, now), now)
+        self._arrived[topic] = now
+        self._sources.lose(loss)
+        for watch in list(self._watching.get(topic, ())):
+            for judged in watch.conditions:
+                if topic in self.facts.topics(part.name for part in judged.parts):
+                    watch.lose(judged, loss)
+            watch.due = min(watch.due, now)
+            self._schedule(watch)
+
     def advance(self, now: float) -> None:
         """Make all evaluations due until `now`, each for its due time."""
         if now < self.now - JUMP:
             self._restart(now)
-        self.now = now = max(now, self.now)
         dues = self._dues
+        if self.read_waiting is not None and dues and dues[0][0] <= now:
+            self.read_waiting()
+        self.now = now = max(now, self.now)
         while dues and dues[0][0] <= now:
             due, _, watch = heapq.heappop(dues)
             if watch.open and due == watch.due:
@@ -149,6 +172,7 @@ class WorldModel:
         """Drop all samples, as time jumped back (a simulation was reset)."""
         self.now = now
         self._sources.clear(now)
+        self._arrived.clear()
         self._dues.clear()
         for watch in dict.fromkeys(itertools.chain.from_iterable(self._watching.values())):
             watch.restart(now)

@@ -18,7 +18,7 @@ import math
 from typing import Any
 
 from .condition import WatchOutcome, WatchResult
-from .evidence import Evidence, FactValue, TruthValue, Validity
+from .evidence import Evidence, FactValue, Loss, TruthValue, Validity
 from .expressions.expression import Expression
 from .facts.fact_state import Source
 from .facts.topic_state import TopicSource
@@ -31,8 +31,8 @@ _VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.
 class Judged:
     """One condition of a watch with its last verdict."""
 
-    __slots__ = ('condition', 'expression', 'longest', 'parts', 'raw', 'raw_since', 'rivaled',
-                 'settles', 'since', 'verdict')
+    __slots__ = ('condition', 'expression', 'longest', 'loss', 'parts', 'raw', 'raw_since',
+                 'rivaled', 'settles', 'since', 'unseen', 'verdict')
 
     def __init__(self, condition: Condition, expression: Expression, parts: Sequence[Source]
                  ) -> None:
@@ -47,6 +47,8 @@ class Judged:
         self.rivaled: list[TopicSource] = []  #: facts of topics with several publishers
         self.find_rivals()
         self.longest = 0.0  #: the longest time (s) for which it was true, without the present one
+        self.loss: Loss | None = None  #: the last one of a topic of its facts
+        self.unseen = math.inf  #: since when samples have been lost, without a span of `within`
 
     def judge(self, now: float, after: float) -> bool:
         """Evaluate the condition; returns whether the verdict changed."""
@@ -95,6 +97,13 @@ class Judged:
                 for rivals in [source.rivals] if rivals is not None
                 and now < min(self.raw_since, rivals.changed) + rivals.settle(now)}
 
+    def begin_anew(self, now: float) -> None:
+        """Count from `now` how long it has been true."""
+        if self.verdict is TruthValue.TRUE:
+            self.longest = max(self.longest, now - self.since)
+            self.since = now
+        self.raw_since = max(self.raw_since, now) if self.rivaled else math.inf
+
     def changes(self, now: float) -> float:
         """Return when the verdict may change next without a new sample."""
         max_age = self.condition.max_age
@@ -116,13 +125,19 @@ class Judged:
             todo.extend(part.parts)
         return seen
 
+    def _lost(self, now: float) -> str:
+        if self.loss is None:
+            return ''
+        return self.loss.text(now) + ('; the hold began again' if self.condition.hold else '')
+
     def evidence(self, now: float, after: float) -> Evidence:
         """Return the evidence of the last verdict."""
         held = max(0.0, now - self.since) if self.verdict is TruthValue.TRUE else 0.0
         return Evidence(
             self.condition.name, self.condition.expression, self.verdict, now, held,
             tuple(self._describe(part, now, after) for part in self.sources().values()),
-            self.expression.error if self.verdict is TruthValue.UNKNOWN else '',
+            (self.expression.error if self.verdict is TruthValue.UNKNOWN else '')
+            or self._lost(now),
             self.condition.hold, max(held, self.longest))
 
     def _describe(self, part: Source, now: float, after: float) -> FactValue:
@@ -175,9 +190,14 @@ class Watch:
         for judged in self.conditions:
             judged.verdict, judged.since = TruthValue.UNKNOWN, math.inf
             judged.find_rivals()
+            judged.loss, judged.unseen = None, math.inf
 
     def begin_anew(self, now: float) -> None:
         """Restart the hold times at `now`, since earlier samples may be missing."""
+
+    def lose(self, judged: Judged, loss: Loss) -> None:
+        """Process that samples were lost of a topic of the facts of a condition."""
+        judged.loss = loss
 
     def judge(self, now: float) -> None:
         """Evaluate all conditions; calls `on_result` if there is a result."""
@@ -225,9 +245,11 @@ class Confirm(Watch):
 
     def begin_anew(self, now: float) -> None:
         for judged in self.conditions:
-            if judged.verdict is TruthValue.TRUE:
-                judged.since = now
-            judged.raw_since = max(judged.raw_since, now) if judged.rivaled else math.inf
+            judged.begin_anew(now)
+
+    def lose(self, judged: Judged, loss: Loss) -> None:
+        super().lose(judged, loss)
+        judged.begin_anew(loss.now)
 
     def decide(self, now: float) -> WatchOutcome | None:
         missing = [judged for judged in self.conditions if not self._held(judged, now)]
@@ -256,13 +278,26 @@ class Confirm(Watch):
 
 
 class Maintain(Watch):
-    """Ends when a condition is false, or unknown for longer than its `within`."""
+    """
+    Ends when a condition is false, or unknown for longer than its `within`.
+
+    It is unknown from the last sample before a loss, until no more are lost for `within`.
+    """
+
+    def lose(self, judged: Judged, loss: Loss) -> None:
+        before, within = judged.loss, judged.condition.within
+        if before is None or loss.now >= before.now + within:
+            judged.unseen = loss.seen
+        super().lose(judged, loss)
 
     def decide(self, now: float) -> WatchOutcome | None:
         for judged in self.conditions:
+            within = judged.condition.within
             if TruthValue.FALSE in (judged.verdict, judged.rivaled and judged.raw) or (
-                    judged.verdict is TruthValue.UNKNOWN
-                    and now >= judged.since + judged.condition.within):
+                    judged.verdict is TruthValue.UNKNOWN and now >= judged.since + within):
+                return WatchOutcome.VIOLATED
+            if judged.loss is not None and judged.loss.now >= judged.unseen + within:
+                judged.verdict = TruthValue.UNKNOWN
                 return WatchOutcome.VIOLATED
         return None
 

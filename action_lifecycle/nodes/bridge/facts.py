@@ -25,12 +25,20 @@ from ...ros.node.timers import Alarm, Timeout
 from ...world.evidence import Validity
 from ...world.expressions.value_types import schema_of_kind
 from ...world.facts.facts import ConstantFact, FactSet, TopicFact
-from ...world.facts.facts_file import QosSpec
+from ...world.facts.facts_file import FactSpec, QosSpec, RateSpec
 from ...world.model import WorldModel
 from ...world.unmet_conditions import silence, Topics
 
 NAMED = 10  #: maximum number of facts without a value in diagnostics
 LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one restarts the hold
+
+
+def most_rate(spec: FactSpec) -> float:
+    """Return the greatest rate (Hz) that a fact declares; 0: none."""
+    rate = spec.health and spec.health.rate
+    if isinstance(rate, RateSpec):
+        return rate.max or rate.min
+    return rate[1] if rate else 0.0
 
 
 class Facts:
@@ -41,7 +49,10 @@ class Facts:
         simulated = node.get_parameter('use_sim_time').value
         self.model = WorldModel(facts, late=math.inf if simulated else LATE)
         self._node = node
+        self._simulated = simulated
         self._recorder = recorder
+        self._lost: dict[str, int] = {}  #: lost messages by topic
+        self._reading = False
         if LARGE_TYPES.intersection(facts.topic_types().values()):
             keep_memory()
         self._alarm = Alarm(node, self._advance, ros_time=True)
@@ -49,6 +60,7 @@ class Facts:
             node, self._needs(facts), linger=lambda: node.parameter('linger'))
         readers = self.subscriptions.readers
         self.model.look = self._look
+        self.model.read_waiting = self._read_waiting
         self.names = Topics({topic: reader.name for topic, reader in readers.items()},
                             lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
@@ -62,14 +74,15 @@ class Facts:
             specs = [fact.spec for fact in facts.values()
                      if isinstance(fact, TopicFact) and fact.topic == topic]
             rates = [spec.max_rate for spec in specs]
-            qos = next((spec.qos for spec in specs if spec.qos != QosSpec(depth=10)),
-                       QosSpec(depth=10) if specs else QosSpec(depth=100))  # many publishers of tf
+            qos = next((spec.qos for spec in specs if spec.qos != QosSpec()), QosSpec())
             take = self._recorder.recording(
                 topic, type_name, functools.partial(self._take, topic), lambda: self.model.now)
             yield TopicNeed(topic, type_name, qos, take,
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0,
                             distrust=functools.partial(self._distrust, topic),
-                            published=functools.partial(self._set_publishers, topic))
+                            published=functools.partial(self._set_publishers, topic),
+                            lost=functools.partial(self._lose, topic), waits=True,
+                            rate=max(map(most_rate, specs), default=0.0))
 
     def declare(self) -> None:
         """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
@@ -98,7 +111,9 @@ class Facts:
         silent = [f'{value.name}: {silence(value, now, self.names)}'
                   for value in (model.value(name, now) for name in self._facts_on(read))
                   if value.validity is not Validity.VALID]
-        figures = {'topics read': len(read), 'facts without a value': len(silent)}
+        figures = {'topics read': len(read), 'facts without a value': len(silent),
+                   **{f'messages lost of {self.names.get(topic, topic)}': count
+                      for topic, count in self._lost.items()}}
         figures |= {f'trouble {number}': text
                     for number, text in enumerate([*troubles, *silent][:NAMED], 1)}
         if troubles:
@@ -117,8 +132,16 @@ class Facts:
 
     def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
         try:
-            self.model.ingest(topic, message, self._node.now(), age)
-            if self.model.waiting:
+            model, now = self.model, self._node.now()
+            due = model.next_deadline()
+            if self._simulated:
+                age = 0.0
+            if due <= now:  # it may have come before, as may others: these are read first
+                arrived = math.nextafter(due, -math.inf)
+                model.ingest(topic, message, arrived, max(0.0, age - (now - arrived)))
+            else:
+                model.ingest(topic, message, now, age)
+            if model.waiting:
                 self.changed()
         except Exception:  # of a callback; it must not end the node
             self._node.log_exception(f'topic {topic}')
@@ -137,6 +160,24 @@ class Facts:
         """Match the publishers before a decision: one may have come since the last poll."""
         for topic in topics:
             self.subscriptions.readers[topic].look()
+
+    def _lose(self, topic: str, count: int) -> None:
+        try:
+            self._lost[topic] = self._lost.get(topic, 0) + max(1, count)
+            self.model.lost(topic, count, self._node.now())
+            self.changed()
+        except Exception:  # of a callback; it must not end the node
+            self._node.log_exception(f'topic {topic}')
+
+    def _read_waiting(self) -> None:
+        """Process the messages that wait for the executor."""
+        if not self._reading:
+            self._reading = True
+            try:
+                for reader in self.subscriptions.readers.values():
+                    reader.read()
+            finally:
+                self._reading = False
 
     def _advance(self) -> None:
         self.model.advance(self._node.now())

@@ -94,7 +94,8 @@ class SafetyGuard:
                 functools.partial(self._take, spec, None if record is _nothing else record),
                 what=f'topic {spec.topic}')
             need = TopicNeed(spec.topic, spec.type, spec.qos, take,
-                             distrust=functools.partial(self._distrust, spec))
+                             distrust=functools.partial(self._distrust, spec),
+                             lost=self._watch.guarded(functools.partial(self._lose, spec)))
             subscriptions = Subscriptions(self._watch, [need], linger=lambda: 0.0)
             subscriptions.hold([spec.topic])
             self._subscriptions.append(subscriptions)
@@ -250,6 +251,14 @@ class SafetyGuard:
         with self._judging():
             self.monitor.distrust(spec, reason, self._node.steady())
         self._set_alarm()
+
+    def _lose(self, spec: SafetySpec, count: int) -> None:
+        with self._judging():
+            self.monitor.lost(spec, self._node.steady())
+        self._set_alarm()
+        for one, reader in self._readers:
+            if one is spec:
+                self._watch.call_soon(reader.fetch_again)
 
     def _advance(self) -> None:
         """Evaluate the topics; if a deadline is due, read waiting messages first."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 import contextlib
+import inspect
 import os
 import sys
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl import rcutils_logger
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.logging_severity import LoggingSeverity
 from rclpy.node import Node
 from rclpy.task import Future
@@ -131,6 +133,41 @@ def take_message(subscription: Any) -> tuple[Any, dict[str, Any]] | None:
     handle = subscription.handle
     with handle:  # __enter__ returns None
         return handle.take_message(subscription.msg_type, subscription.raw)
+
+
+def with_info(take: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
+    """
+    Return a subscription's callback that gets each message with its info, in every executor.
+
+    The EventsExecutor of rclpy 7.1.11 passes both as one tuple. Where there are none, as in
+    Humble, the info is empty.
+    """
+    def taken(message: Any, info: dict[str, Any] | None = None) -> None:
+        if info is None:
+            message, info = message if message.__class__ is tuple else (message, {})
+        take(message, info)
+    taken.__signature__ = inspect.signature(take)  # type: ignore[attr-defined]  # two arguments
+    return taken
+
+
+def lost_messages(subscription: Any) -> Callable[[], int]:
+    """
+    Return a function for the number of messages that the network has lost since its last call.
+
+    It is asked, not told by an event of rclpy, whose handler is a waitable (see GuardedNode.keep).
+    """
+    kind = rclpy_implementation.rcl_subscription_event_type_t.RCL_SUBSCRIPTION_MESSAGE_LOST
+    try:
+        with subscription.handle:
+            event = rclpy_implementation.EventHandle(subscription.handle, kind)
+    except rclpy_implementation.UnsupportedEventTypeError:
+        return lambda: 0
+
+    def lost() -> int:
+        with event:
+            status = event.take_event()
+        return 0 if status is None else int(status.total_count_change)
+    return lost
 
 
 def not_called(handle: Any) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -29,8 +30,10 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
+from .arrivals import Arrivals, SOME
 from .lifecycle_node import ManagedNode
-from .rclpy_internals import take_message
+from .memory import LARGE_TYPES
+from .rclpy_internals import lost_messages, take_message, with_info
 from .timers import Timeout
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
@@ -44,6 +47,9 @@ FAST_POLL_PERIOD = 0.2  #: polling period (s) while a needed topic has no publis
 POLL_PERIOD = 1.0  #: polling period (s) of the publishers otherwise
 FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
+QUEUE = 4.0  #: s of messages that a queue has room for
+DEPTH = 4000  #: least number of them; there is memory only for those that wait
+LARGE_DEPTH = 10  #: number of messages of 1 MB or more
 Take = Callable[..., None]
 
 
@@ -53,9 +59,11 @@ class TopicNeed:
     A topic to read; `max_rate` in Hz, 0: every message.
 
     `take(message)` is called for a live message, `take(message, age)` for a message latched `age`
-    s ago; it must not raise. `published(nodes)` is called with the nodes of all publishers when
-    these have changed. `distrust(reason)` is called when the messages cease to count, and
-    with '' when they count again.
+    s ago, and if `waits` for a live one that arrived `age` s ago; it must not raise. `lost(count)`
+    is called when messages were lost, before the next one is taken; 0: it is not known how many.
+    `published(nodes)` is called with the nodes of all publishers when these have changed.
+    `distrust(reason)` is called when the messages cease to count, and with '' when they count
+    again.
     """
 
     topic: str
@@ -65,6 +73,18 @@ class TopicNeed:
     max_rate: float = 0.0
     distrust: Callable[[str], None] = lambda reason: None
     published: Callable[[Sequence[str]], None] = lambda nodes: None
+    lost: Callable[[int], None] = lambda count: None
+    waits: bool = False
+    rate: float = 0.0  #: greatest rate (Hz) at which messages are expected; 0: not known
+
+    @property
+    def depth(self) -> int:
+        """Return how many messages are kept until they are read."""
+        if self.qos.depth is not None:
+            return self.qos.depth
+        if self.type in LARGE_TYPES:
+            return LARGE_DEPTH
+        return max(DEPTH, math.ceil(QUEUE * self.rate) if math.isfinite(self.rate) else 0)
 
 
 class Publishers(NamedTuple):
@@ -94,6 +114,8 @@ class TopicReader:
         self._take = self._read_bounded if self._raw else need.take
         self._too_large = ''
         self._subscription: Any = None
+        self._arrivals: Arrivals
+        self._lost_on_the_way: Callable[[], int] | None = None
         self._polling: Timeout | None = None
         self._reliable: Any = None
         self._latching: frozenset[bytes] = frozenset()
@@ -138,23 +160,37 @@ class TopicReader:
             return False
         qos = self._qos(fitting)
         if self._subscription is None or (fitting and qos.reliability != self._reliable):
+            again = self._subscription is not None and self._arrivals.heard
             self._unsubscribe()
             self._reliable = qos.reliability
+            self._arrivals = Arrivals(
+                qos.depth, lambda: self._node.count_publishers(self.name))
             self._subscription = self._owner.create_subscription(
-                self._class, self.name, self._take, qos, event_callbacks=SILENT, raw=self._raw)
+                self._class, self.name, with_info(self._receive), qos, event_callbacks=SILENT,
+                raw=self._raw)
             if self.need.max_rate:
                 self._poll()
+            elif again:
+                self.need.lost(SOME)  # what came in between
         if self.need.qos.durability != 'volatile':
             self._fetch_latched(fitting)
+        self.read()
         return bool(fitting)
 
     def read(self) -> None:
-        """Process the messages that wait for the executor."""
-        for _ in range(self.need.qos.depth if self._subscription is not None else 0):
+        """Process the messages that wait for the executor, and note which ones were lost."""
+        if self._subscription is None or self.need.max_rate:
+            return
+        for _ in range(self.need.depth + LARGE_DEPTH):
             found = take_message(self._subscription)
             if found is None:
-                return
-            self._take(found[0])
+                self._arrivals.caught_up()
+                break
+            self._receive(*found)
+        else:
+            self.need.lost(SOME)  # they come faster than they are read
+        if self._lost_on_the_way is not None and (lost := self._lost_on_the_way()):
+            self.need.lost(lost)
 
     def fetch_again(self) -> None:
         """Fetch the latched messages of the current publishers again."""
@@ -200,11 +236,25 @@ class TopicReader:
         if len(data) > READ_BYTES:
             self._too_large = f"topic '{self.name}': a message of {len(data)} bytes was not " \
                               f'read; at most {READ_BYTES} are, of a type with lists of messages'
+            self.need.lost(1)
             return
         self._too_large = ''
         self.need.take(deserialize_message(data, self._class), *age)
 
+    def _receive(self, message: Any, info: dict[str, Any]) -> None:
+        arrivals = self._arrivals
+        lost = arrivals.note(info)
+        if lost is not None and not self.need.max_rate:
+            self.need.lost(lost)
+        if self.need.waits:
+            self._take(message, arrivals.wait)
+        else:
+            self._take(message)
+        if not arrivals.numbered and self._lost_on_the_way is None:
+            self._lost_on_the_way = lost_messages(self._subscription)
+
     def _unsubscribe(self) -> None:
+        self._lost_on_the_way = None  # it ends before the subscription
         if self._polling is not None:
             self._polling.cancel()
         if self._subscription is not None:
@@ -215,7 +265,7 @@ class TopicReader:
 
     def _qos(self, publishers: list[Any]) -> QoSProfile:
         spec = self.need.qos
-        qos = sensor_qos(publishers, depth=1 if self.need.max_rate else spec.depth)
+        qos = sensor_qos(publishers, depth=1 if self.need.max_rate else self.need.depth)
         if spec.reliability is not None:
             qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
         return qos
@@ -230,7 +280,7 @@ class TopicReader:
         if latching - self._latching and self._fetching is None:
             self._fetching = self._unspun.create_subscription(
                 self._class, self.name, self._take, QoSProfile(
-                    depth=self.need.qos.depth, reliability=QoSReliabilityPolicy.RELIABLE,
+                    depth=self.need.depth, reliability=QoSReliabilityPolicy.RELIABLE,
                     durability=QoSDurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=SILENT,
                 raw=self._raw)
             self._fetch(self._node.steady() + FETCH)
@@ -258,7 +308,7 @@ class TopicReader:
         self._polling = Timeout(self._node, 1.0 / self.need.max_rate, self._poll)
         found = take_message(self._subscription)
         if found is not None:
-            self._take(found[0])
+            self._receive(*found)
 
 
 def gids_of(infos: Iterable[Any]) -> frozenset[bytes]:

@@ -49,6 +49,7 @@ class Reducer:
     empty: Any = None  #: the result for no elements; None: unknown
     without_nan: bool = True  #: NaN elements are left out
     timing: bool = False  #: it measures the times of samples, so it has a value without new ones
+    whole: bool = True  #: it has no value while a sample of its window was lost
 
     def kind_of_elements(self, kind: Kind) -> Kind:
         """Return the kind of one value from the elements of a value."""
@@ -160,16 +161,17 @@ def _median(values: Any, axis: int | None) -> Any:
 
 # ufunc.reduce is faster than np.min etc., which wrap it
 REDUCERS.add('latest', Reducer(
-    'the value unchanged; over a window the newest', gives=None, takes=ANYTHING))
+    'the value unchanged; over a window the newest', gives=None, takes=ANYTHING,
+    whole=False))
 register_reducer('min', 'the least', gives=None)(np.minimum.reduce)
 register_reducer('max', 'the greatest', gives=None)(np.maximum.reduce)
-register_reducer('mean', 'the arithmetic mean')(quiet(np.mean))
+register_reducer('mean', 'the arithmetic mean', whole=False)(quiet(np.mean))
 register_reducer(
-    'median', 'the median', of_floats=lambda values: statistics.median(values) + 0.0)(
-        quiet(_median))
+    'median', 'the median', whole=False,
+    of_floats=lambda values: statistics.median(values) + 0.0)(quiet(_median))
 register_reducer('norm', 'the Euclidean length', window=False, without_nan=False)(
     lambda values, axis: np.linalg.norm(values.astype(float)))
-register_reducer('std', 'the standard deviation')(quiet(np.std))
+register_reducer('std', 'the standard deviation', whole=False)(quiet(np.std))
 register_reducer('sum', 'the sum', empty=0.0)(quiet(np.add.reduce))
 REDUCERS.add('count', Reducer(
     'the number of elements; over a window the number of samples', takes=ANYTHING, timing=True))
@@ -179,4 +181,5 @@ register_reducer('all', 'whether all are true', gives=Kind.TRUTH, empty=True)(
     np.logical_and.reduce)
 REDUCERS.add('rate', Reducer('samples per second (Hz)', elements=False, timing=True))
 REDUCERS.add('age', Reducer(
-    'time (s) since the last sample; needs no window', elements=False, timing=True))
+    'time (s) since the last sample; needs no window', elements=False, timing=True,
+    whole=False))

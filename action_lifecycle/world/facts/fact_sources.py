@@ -15,6 +15,7 @@ from .facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from .facts_file import TF_TOPICS
 from .frames import Frames
 from .topic_state import AgeSource, TopicSource, WindowSource
+from ..evidence import Loss
 
 
 class FactSources:
@@ -95,6 +96,11 @@ class FactSources:
             newest = source.unchecked
             assert isinstance(newest, TopicSource)
             newest.set_publishers(name, nodes, now)
+
+    def lose(self, loss: Loss) -> None:
+        """Process that messages of a topic were lost; see WorldModel.lost."""
+        for window in self._windows.get(loss.topic, ()):
+            window.lose(loss)
 
     def changes(self, topic: str, now: float) -> float:
         """Return when a check or a window on this topic may change next without a sample."""

@@ -46,7 +46,9 @@ class QosSpec(StrictModel):
 
     reliability: Optional[Literal['reliable', 'best_effort']] = None
     durability: Optional[Literal['volatile', 'transient_local']] = None
-    depth: int = Field(10, ge=1, le=10000, description='Samples kept until they are read.')
+    depth: Optional[int] = Field(
+        default=None, ge=1, le=10000, description='Samples kept until they are read; default: '
+        '4000, or 4 s of a declared rate, but 10 images or point clouds.')
 
 
 class TfSpec(StrictModel):
@@ -141,7 +143,7 @@ class FactSpec(StrictModel):
         None, description='Number of publishers of the topic that may give the fact, or any; '
         'default: one, and others make it unknown if they contradict.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')
-    qos: QosSpec = Field(QosSpec(depth=10))
+    qos: QosSpec = Field(QosSpec())
     health: Optional[HealthSpec] = Field(
         None, description='Checks of the sensor; the fact is unknown while one fails.')
 
@@ -165,7 +167,7 @@ class SafetySpec(StrictModel):
     mode: Literal['heartbeat', 'on_change'] = Field(
         'heartbeat', description='heartbeat: silence for max_age stops; on_change: latched topic.')
     max_age: float = Field(0.5, gt=0, le=60, description='Seconds (steady time).')
-    qos: QosSpec = Field(QosSpec(depth=10))
+    qos: QosSpec = Field(QosSpec())
 
 
 class FactsFile(StrictModel):

@@ -15,7 +15,7 @@ from .arrays import Absent
 from .fact_state import finite, Source
 from .facts import TopicFact
 from .rivals import Rivals, rivals_of
-from ..evidence import FactValue, Validity
+from ..evidence import FactValue, Loss, Validity
 from ..expressions.functions import known, ordered
 from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
@@ -130,20 +130,24 @@ class WindowSource(TopicSource):
     The samples of a time window, reduced to one value.
 
     The newest sample also counts after it has left the window, until it is older than `max_age`.
+    While a sample of the window was lost, a reducer that needs every sample has no value.
     """
 
-    __slots__ = ('_over_time', '_reduced', '_samples', '_timing', '_window')
+    __slots__ = ('_loss', '_over_time', '_reduced', '_samples', '_timing', '_whole', '_window')
 
     def __init__(self, fact: TopicFact) -> None:
         self._samples: deque[tuple[float, Any]] = deque()
         self._window = fact.spec.window
         self._over_time = fact.over_time
-        self._timing = REDUCERS.find(fact.over_time).timing
+        reducer = REDUCERS.find(fact.over_time)
+        self._timing = reducer.timing
+        self._whole = reducer.whole
         super().__init__(fact)
 
     def clear(self) -> None:
         super().clear()
         self._samples.clear()
+        self._loss: Loss | None = None  #: the last one
         self._reduced: tuple[float, float, Any] | None = None  #: now, after and their value
 
     def keep(self) -> None:
@@ -154,8 +158,24 @@ class WindowSource(TopicSource):
         while samples and self.stamp >= samples[0][0] + self._window:
             samples.popleft()
 
+    def lose(self, loss: Loss) -> None:
+        """Process that messages of the topic were lost."""
+        if self._whole:
+            self._loss = loss
+            self._reduced = None
+
+    def _incomplete(self, now: float) -> bool:
+        return self._loss is not None and now < self._loss.now + self._window
+
+    def why_not(self, now: float) -> str:
+        if self._loss is not None and self._incomplete(now):
+            return f'{self._loss.text(now)}, less than its window of {self._window:g} s'
+        return super().why_not(now)
+
     def read(self, now: float, after: float, max_age: float) -> Any:
         stamp = self.stamp
+        if self._loss is not None and self._incomplete(now):
+            return None
         if stamp <= after or not (self._timing or now < stamp + (max_age or self.max_age)):
             return None
         if self._samples and after < self._samples[0][0]:
@@ -190,5 +210,7 @@ class WindowSource(TopicSource):
 
     def changes(self, now: float, max_age: float) -> float:
         leaves = (stamp + self._window for stamp, _ in self._samples)
-        return min(super().changes(now, max_age),
-                   next((time for time in leaves if time > now), math.inf))
+        found = min(super().changes(now, max_age),
+                    next((time for time in leaves if time > now), math.inf))
+        return min(found, self._loss.now + self._window) \
+            if self._loss is not None and self._incomplete(now) else found

@@ -77,7 +77,7 @@ class _TopicGuard:
         self._publishers: Collection[bytes] = frozenset()
         self._says_stop = False
         self._said_stop = -math.inf
-        self._lost = False
+        self._lost = ''  #: what was lost, so that its value is not known
         self._fault = ''  #: why the last message does not count
         self._misread = ''  #: why no message counts
         self._seen = -math.inf
@@ -92,7 +92,7 @@ class _TopicGuard:
         before, self._publishers = self._publishers, frozenset(publishers)
         lost = bool(frozenset(before) - self._publishers)
         if lost:
-            self.unseen = self._lost = True
+            self.unseen, self._lost = True, 'has lost a publisher'
             self._says_stop = False
             self._fault = ''
             self._beats = 0
@@ -104,6 +104,12 @@ class _TopicGuard:
         self.unseen = True
         self._beats = 0
 
+    def lose(self) -> None:
+        """Process that messages were lost: one of them may have said stop."""
+        if self.spec.field is not None:
+            self.unseen, self._lost = True, 'has lost messages, and one may have said stop'
+            self._beats = 0
+
     def take(self, message: Any, now: float, published: float | None, latched: bool) -> None:
         if self._misread:
             return
@@ -114,7 +120,7 @@ class _TopicGuard:
             if self._fault or (latched and not self.unseen):  # a live message is newer
                 return
             self._says_stop = False
-        self.unseen = self._lost = False
+        self.unseen, self._lost = False, ''
         if latched and self._heartbeat:
             return
         self._seen, self._spared = now, -math.inf
@@ -169,7 +175,7 @@ class _TopicGuard:
             return f'{self._name} has {count} publishers, and which of them says what can not ' \
                    'be told; give each a topic of its own'
         if self._lost:
-            return f'{self._name} has lost a publisher{why}'
+            return f'{self._name} {self._lost}{why}'
         if self.unseen:
             return f'{self._name} was never seen{why}'
         if not self._heartbeat or self._beats >= BEATS:
@@ -240,6 +246,13 @@ class SafetyMonitor:
         for guard in self._guards:
             if guard.spec is spec:
                 guard.distrust(reason)
+        self.advance(now)
+
+    def lost(self, spec: SafetySpec, now: float) -> None:
+        """Process that messages of the topic of `spec` were lost before `now`."""
+        for guard in self._guards:
+            if guard.spec is spec:
+                guard.lose()
         self.advance(now)
 
     def advance(self, now: float) -> None:
