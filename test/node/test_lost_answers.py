@@ -30,7 +30,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 
-from .bridge_rig import Gripper, Rig
+from .bridge_rig import Rig
 from .ending import destroy
 
 
@@ -135,15 +135,6 @@ def test_the_status_of_a_goal_is_the_word_of_a_server_that_keeps_no_result(
     result = close(rig)
     assert (result.outcome, result.error_code, result.stopped) == (outcome, code, True)
     assert result.controller_said == f'{said} (no result: the server keeps none)'
-
-
-def test_a_goal_that_ends_at_once_at_a_server_with_no_time_for_results(rig: Rig) -> None:
-    server = Gripper(rig.robot, 'forgetful', result_timeout=0)
-    order = rig.order({'command': {'position': 0.01}})
-    order.steps[0].server = 'forgetful'
-    result = rig.result(rig.send(order))
-    server.destroy()
-    assert (result.outcome, result.error_msg) == ('executed', '')
 
 
 @pytest.mark.parametrize(('moving', 'outcome', 'stopped'), [
