@@ -348,3 +348,47 @@ def test_what_is_latched_is_read_anew_after_a_publisher_has_gone(watcher: Watche
     assert watcher.state == Safety.NOT_READY
     watcher.door(True, 1.25, latched=True)
     assert watcher.state == Safety.READY
+
+
+# -- messages that were lost
+
+@pytest.mark.parametrize('topic', ['estop', 'door'])
+def test_a_lost_message_may_have_said_stop(watcher: Watcher, topic: str) -> None:
+    watcher.ready(1.0)
+    spec = watcher.spec if topic == 'estop' else watcher.door_spec
+    watcher.monitor.lost(spec, 1.05)
+    watcher.estop(False, 1.05)
+    watcher.door(True, 1.05)
+    assert watcher.state == Safety.STOPPED
+    assert watcher.monitor.status.code == ErrorCode.SAFETY_STALE
+    assert f"topic '{topic}' has lost messages, and one may have said stop" in watcher.reason
+
+
+def test_after_a_loss_before_anything_has_moved_the_heartbeats_count_anew(
+    watcher: Watcher
+) -> None:
+    watcher.ready(1.0, moved=False)
+    watcher.monitor.lost(watcher.spec, 1.05)
+    watcher.estop(False, 1.05)
+    assert watcher.state == Safety.NOT_READY
+    watcher.beat(1.4)
+    assert watcher.state == Safety.READY
+
+
+def test_the_latched_message_that_is_fetched_again_ends_the_doubt(watcher: Watcher) -> None:
+    watcher.ready(1.0, moved=False)
+    watcher.monitor.lost(watcher.door_spec, 1.05)
+    assert watcher.state == Safety.NOT_READY
+    watcher.door(True, 1.06, latched=True)
+    assert watcher.state == Safety.READY
+
+
+def test_a_lost_message_of_a_topic_that_only_has_to_arrive_is_none() -> None:
+    monitor = SafetyMonitor(STAMPED, lambda status: None)
+    spec, = monitor.specs()
+    for number in range(BEATS):
+        monitor.ingest(spec, messages.header(100.0 + number * 0.1), 1.0 + number * 0.1,
+                       100.0 + number * 0.1)
+    monitor.moved = True
+    monitor.lost(spec, 1.3)
+    assert monitor.status.state == Safety.READY
