@@ -76,7 +76,8 @@ def _traced(fact: Fact, kind: Kind) -> Fact:
     if isinstance(fact, TopicFact):
         read = functools.partial(_value, fact.name)
         return replace(fact, read=read if kind is not Kind.TRUTH else lambda m: bool(read(m)),
-                       stamp_of=functools.partial(_stamp, fact.name), elements='latest')
+                       stamp_of=functools.partial(_stamp, fact.name), elements='latest',
+                       frame_of=None)
     return fact
 
 

@@ -37,6 +37,7 @@ class TopicFact(Fact):
     elements: str  #: reducer of a sample's elements
     over_time: str  #: reducer of the window; '': none
     ordered: bool = False  #: infinite values are numbers
+    frame_of: Reader | None = None  #: gives the frame that is compared with the declared one
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ RANGE_TYPES = tuple(
     f'sensor_msgs/msg/{name}' for name in ('LaserScan', 'MultiEchoLaserScan', 'Range'))
 """Types whose infinities mean nearer or farther than the sensor measures (REP 117)."""
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
+FRAMELESS = ('sensor_msgs/msg/JointState',)  #: the frame of the header is not that of the numbers
 TF_TOPICS = ('/tf', '/tf_static')
 TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
 
@@ -131,7 +132,9 @@ class FactSpec(StrictModel):
     window: float = Field(0.0, ge=0, le=3600, description='Seconds over which to reduce.')
     max_age: float = Field(1.0, gt=0, description='Seconds; older samples are stale. .inf: never.')
     unit: str = Field('', description='Only shown; SI by REP 103.')
-    frame: str = Field('', description='Only shown: the frame of the numbers.')
+    frame: str = Field(
+        '', description='Frame of the numbers; a sample with another frame in its header has no '
+        'value.')
     description: str = ''
     infinite: Optional[Literal['ordered', 'unknown']] = Field(
         None, description='What an infinite value is: ordered: a number, less or greater than all '

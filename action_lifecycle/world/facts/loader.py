@@ -15,11 +15,11 @@ from pathlib import Path
 
 from .facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
-from .facts_file import FactsFile, FactSpec, RANGE_TYPES, TOPIC
+from .facts_file import FactsFile, FactSpec, FRAMELESS, RANGE_TYPES, TOPIC
 from .health_checks import add_health, cycle_faults, Health
 from .message_constants import collect, Constants
 from .safety_topics import add_safety_topics, SafetyTopic
-from .selectors import compile_path
+from .selectors import compile_frame, compile_path
 from ..expressions.constant_values import as_value
 from ..expressions.expression import compile_expression, Expression, is_reserved, NAME
 from ..expressions.reducers import reduced, REDUCERS
@@ -128,8 +128,12 @@ def _add(
         facts[name] = TopicFact(
             name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
             over_time, spec.infinite == 'ordered' or (
-                spec.infinite is None and spec.type in RANGE_TYPES))
+                spec.infinite is None and spec.type in RANGE_TYPES),
+            compile_frame(str(spec.field)) if spec.frame and spec.type not in FRAMELESS else None)
     elif spec.tf is not None:
+        if spec.frame and spec.frame.lstrip('/') != spec.tf.target.lstrip('/'):
+            yield document.fault((*where, 'frame'), f"fact '{name}': its pose is in the target "
+                                 f"'{spec.tf.target}', not in '{spec.frame}'")
         facts[name] = TfFact(name, spec, spec.tf)
         kinds[name] = Kind.VECTOR
     else:

@@ -242,16 +242,50 @@ def header_stamp(message: Any) -> float | None:
         return None
 
 
-def _stamp_reader(steps: Sequence[Step]) -> Reader:
-    """Return a reader of the stamp, which may be in the header of a selected element."""
+def header_frame(message: Any) -> str | None:
+    """Return the frame of a message's header, without a slash in front; None without a header."""
+    header = getattr(message, 'header', None)
+    return None if header is None else str(header.frame_id).lstrip('/')
+
+
+def compile_frame(path: str) -> Reader:
+    """
+    Return a function of a message: the frame in its header, else in the selected element's.
+
+    None: there is no header. Different frames of several elements are joined by commas.
+    """
+    selected = _selected(parse_path(path))
+    if selected is None:
+        return header_frame
+    elements, several = selected
+
+    def read(message: Any) -> str | None:
+        own = header_frame(message)
+        if own:
+            return own
+        found = elements(message)
+        frames = {header_frame(element) for element in (found if several else [found])}
+        return own if frames == {None} else ', '.join(sorted(frame or '' for frame in frames))
+    return read
+
+
+def _selected(steps: Sequence[Step]) -> tuple[Reader, bool] | None:
+    """Return a reader of the last element that is selected, and whether it gives several."""
     end = next((place for place, step in enumerate(steps) if isinstance(step, ConvertStep)),
                len(steps))
     last = max((place for place, step in enumerate(steps[:end])
                 if not isinstance(step, FieldStep)), default=None)
     if last is None or is_every(steps[last]):
+        return None
+    return _read(steps[:last + 1]), is_several(steps[last])
+
+
+def _stamp_reader(steps: Sequence[Step]) -> Reader:
+    """Return a reader of the stamp, which may be in the header of a selected element."""
+    selected = _selected(steps)
+    if selected is None:
         return header_stamp
-    elements = _read(steps[:last + 1])
-    several = is_several(steps[last])
+    elements, several = selected
 
     def read(message: Any) -> float | None:
         own = header_stamp(message)

@@ -16,7 +16,7 @@ from .fact_state import finite, Source
 from .facts import TopicFact
 from .rivals import Rivals, rivals_of
 from ..evidence import FactValue, Loss, Validity
-from ..expressions.functions import known, ordered
+from ..expressions.functions import known, NoValue, ordered
 from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
 AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
@@ -25,8 +25,8 @@ AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evalua
 class TopicSource(Source):
     """The newest sample of a topic."""
 
-    __slots__ = ('_declared', '_elements', '_known', '_read', '_stamp_of', 'problem', 'rivals',
-                 'stamp', 'value')
+    __slots__ = ('_declared', '_elements', '_frame', '_frame_of', '_known', '_read', '_stamp_of',
+                 'problem', 'rivals', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -35,6 +35,8 @@ class TopicSource(Source):
         self._elements = fact.elements
         self._known = ordered if fact.ordered else known
         self._declared = fact.spec.publishers
+        self._frame = fact.spec.frame.lstrip('/')
+        self._frame_of = fact.frame_of
         self.rivals: Rivals | None = None
         self.clear()
 
@@ -65,6 +67,8 @@ class TopicSource(Source):
                         self.problem = 'no element is a number (NaN)'
                 elif value.__class__ is not int:
                     value = self._known(value)
+                if self._frame_of is not None:
+                    self._compare_frame(message)
             except Absent:
                 raise
             except Exception as error:  # not finite, or not reducible
@@ -80,6 +84,16 @@ class TopicSource(Source):
             self.rivals.sample(value, latest)
         self.keep()
         return True
+
+    def _compare_frame(self, message: Any) -> None:
+        """Raise NoValue if the frame of a message is not the declared one."""
+        assert self._frame_of is not None
+        found = self._frame_of(message)
+        if found is not None and found != self._frame:
+            raise NoValue(
+                (f"it is in the frame '{found}'" if found else 'its header names no frame')
+                + f", the facts file says '{self._frame}', and nothing is transformed: read a tf "
+                'fact, or a topic in that frame')
 
     def keep(self) -> None:
         """Keep the sample for a window."""

@@ -238,6 +238,71 @@ def test_a_value_of_a_publisher_that_left_does_not_count(model: WorldModel) -> N
     assert answers.outcome == WatchOutcome.CONFIRMED
 
 
+FRAMED = parse_facts("""
+estop: none
+facts:
+  part: {topic: part_pose, type: geometry_msgs/msg/PoseStamped, field: pose.position, frame: map}
+  x: {topic: part_pose, type: geometry_msgs/msg/PoseStamped, field: pose.position.x, frame: /map}
+  average: {topic: part_pose, type: geometry_msgs/msg/PoseStamped, field: pose.position,
+            frame: map, reduce: mean, window: 0.5}
+  joint: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[0]', frame: map}
+  seen: {topic: seen, type: my_msgs/msg/Seen, field: 'items[id=cup].x', frame: map}
+  every: {topic: seen, type: my_msgs/msg/Seen, field: 'items[*].x', frame: map}
+  sure: {topic: plain, type: std_msgs/msg/Bool, field: data, frame: map}
+""")
+
+
+def pose_in(frame: str, stamp: float) -> messages.Message:
+    message = messages.pose_stamped(1.0, 0.0, 0.0, stamp)
+    message.header.frame_id = frame
+    return message
+
+
+@pytest.mark.parametrize('name', ['part', 'x', 'average'])
+@pytest.mark.parametrize('frame', ['camera_optical', ''])
+def test_a_sample_in_another_frame_has_no_value(name: str, frame: str) -> None:
+    model = WorldModel(FRAMED)
+    answers = confirm(model, 'x < 2' if name == 'x' else f'norm({name}) < 2', 0.0, hold=0.3)
+    for step in range(20):
+        model.ingest('part_pose', pose_in(frame, step * 0.05), step * 0.05)
+    model.advance(1.0)
+    assert answers.outcome == WatchOutcome.TIMED_OUT
+    said = f"it is in the frame '{frame}'" if frame else 'its header names no frame'
+    assert f"{said}, the facts file says 'map'" in words(answers)
+    model.ingest('part_pose', pose_in('/map', 1.1), 1.1)
+    assert model.value(name, 1.1).validity == Validity.VALID
+
+
+@pytest.mark.parametrize(('array', 'element', 'valid'), [
+    ('map', '', True), ('', 'map', True), ('', '/map', True), ('camera', 'map', False),
+    ('', 'camera', False), ('', '', False)])
+def test_the_frame_of_an_array_counts_else_that_of_its_element(
+    array: str, element: str, valid: bool
+) -> None:
+    model = WorldModel(FRAMED)
+    model.ingest('seen', messages.Message(header=messages.header(1.0, array), items=[
+        messages.Message(header=messages.header(1.0, element), id='cup', x=1.0)]), 1.0)
+    assert (model.value('seen', 1.0).validity == Validity.VALID) is valid
+    assert (model.value('every', 1.0).validity == Validity.VALID) is (array == 'map')
+
+
+def test_messages_whose_headers_say_nothing_of_the_frame_are_not_compared() -> None:
+    model = WorldModel(FRAMED)
+    model.ingest('joint_states', messages.joints(1.0, elbow=1.0), 1.0)
+    model.ingest('plain', messages.flag(True), 1.0)
+    assert [model.value(name, 1.0).validity for name in ('joint', 'sure')] == [Validity.VALID] * 2
+
+
+def test_a_pose_from_tf_is_in_its_target() -> None:
+    with pytest.raises(DocumentError, match="facts:3:.*fact 'at': its pose is in the target 'map'"
+                                            ", not in 'odom'"):
+        parse_facts("""estop: none
+facts:
+  at: {tf: {target: map, source: base_link}, frame: odom}
+""")
+    parse_facts('estop: none\nfacts: {at: {tf: {target: map, source: base_link}, frame: /map}}')
+
+
 @pytest.mark.parametrize('moved', [False, True])
 def test_a_safety_topic_of_another_definition_does_not_count(moved: bool) -> None:
     watcher = Watcher()
