@@ -13,8 +13,10 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle_msgs.action import ConfirmOutcome
 import pytest
+from std_msgs.msg import Float64
 
 from .bridge_rig import Rig
 from .forked import Forked
@@ -73,3 +75,23 @@ def test_a_dip_of_one_sample_at_1_khz_is_never_held_over(
 def test_what_is_right_is_confirmed_beside_busy_programs(tmp_path: Path, rate: float) -> None:
     found = verdicts(tmp_path, 3, {'rate': rate}, *BUSY)
     assert [result.verdict for result in found] == [CONFIRMED] * 3, found
+
+
+def test_a_hold_begins_again_when_a_full_queue_drops_a_sample(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, FACTS.format(', qos: {depth: 10}'))
+    try:
+        rig.start()
+        load = rig.robot.create_publisher(Float64, 'load', 100)
+        rig.robot.create_timer(0.01, lambda: load.publish(Float64(data=1.0)))
+        rig.result(rig.confirm('load > 0.5'))
+        handle = rig.confirm('load > 0.5', hold=1.0, within=5.0)
+        rig.spin(0.6)
+        for value in [0.0] + [1.0] * 40:  # nobody spins: the queue keeps the last ten
+            load.publish(Float64(data=value))
+        dropped = rig.now()
+        result = rig.result(handle)
+        assert result.verdict == CONFIRMED
+        assert to_seconds(result.evidence[0].stamp) >= dropped + 1.0 - 0.01
+        assert rig.bridge._facts._lost['load'] >= 1
+    finally:
+        rig.close()
