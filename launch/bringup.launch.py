@@ -18,7 +18,7 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 NODES = {
     'world_model_bridge': ('facts_file', 'stop_file', 'trace_file', 'black_box_folder'),
     'ledger': ('journal_path', 'ledger_url'),
-    'action_lifecycle_node': ('journal_path',),
+    'action_lifecycle_node': ('journal_path', 'new_journal'),
 }
 MARKERS = ('facts_file', 'fixed_frame')
 WEB = ('journal_path', 'trace_file', 'ledger_url', 'web_host', 'web_port', 'web_token_file')
@@ -28,6 +28,7 @@ BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.b
 PARAMETERS = {'black_box_folder': 'black_box.folder', 'web_host': 'host', 'web_port': 'port',
               'web_token_file': 'token_file'}
 NUMBERS = ('web_port',)
+SWITCHES = ('new_journal',)
 # Each robot has its own tf topics, so the transforms of several robots do not mix.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
@@ -53,6 +54,9 @@ def generate_launch_description() -> LaunchDescription:
                               description='Facts and safety topics; empty: from params_file.'),
         DeclareLaunchArgument('journal_path', default_value='',
                               description='File of the journal; empty: from params_file.'),
+        DeclareLaunchArgument('new_journal', default_value='', choices=['true', 'false', ''],
+                              description='true: an empty journal may take the place of one that '
+                              'is missing; empty: from params_file.'),
         DeclareLaunchArgument('stop_file', default_value='',
                               description='File that keeps a latched stop over a restart; empty: '
                               'beside the journal.'),
@@ -126,8 +130,10 @@ def _nodes(context: LaunchContext) -> list[Node]:
     if given('web') == 'true':
         processes = {**processes, 'web': WEB}
 
-    def value(name: str) -> str | int:
+    def value(name: str) -> str | int | bool:
         text = given(name)
+        if name in SWITCHES:
+            return text == 'true'
         if name not in NUMBERS:
             return text
         if not text.isdecimal():

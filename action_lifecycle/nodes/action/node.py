@@ -11,6 +11,7 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from .bridge_client import BridgeClient
+from .earlier_journal import open_journal
 from .flows.control_server import ControlServer
 from .flows.edit_server import EditServer
 from .flows.flow_check import FlowCheck
@@ -100,7 +101,8 @@ class ActionLifecycleNode(ManagedNode):
     | publishes | on the topics that `publish` names | of any type |
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
-    Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):
+    Parameters: `journal_path` (string): file of the journal; `new_journal` (bool): an empty
+    journal may take the place of one that is missing; `flow_folders` (string list):
     folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
     `bridge_timeout` (double, s): maximum wait for a bridge that is
     away, inactive, or does not know its safety topics yet; `ledger` (string):
@@ -121,6 +123,8 @@ class ActionLifecycleNode(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('action_lifecycle', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
+        self.declare('new_journal', False, 'Whether an empty journal may take the place of one '
+                     'that is missing; nothing starts then until clear_stop.')
         self.declare('flow_folders', [str(config_file('flows'))],
                      'Folders of the flows that are given by name.')
         self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
@@ -155,7 +159,7 @@ class ActionLifecycleNode(ManagedNode):
     def configure(self) -> None:
         """Open the journal and create the interfaces."""
         path = new_journal_path(self)
-        self.journal = Journal(path, durability=durability(self))
+        self.journal = open_journal(path, durability(self), bool(self.parameter('new_journal')))
         self.defer(self._close_journal)
         self.claim_name()
         self.get_logger().info(f'journal: {path}')

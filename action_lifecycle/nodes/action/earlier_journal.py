@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+A journal that vanished between two starts, which the files beside it show.
+
+What it had locked, and which motions ran, is unknown then. So a person has to say that an empty
+journal is meant, and nothing starts in it until somebody has looked at the robot.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...documents.errors import LifecycleError
+from ...flow.scheduling.scheduler import EVERYTHING
+from ...journal.journal import Journal
+from ...journal.row import Entry
+from ...traces.contents import TraceError
+from ...traces.reader import TraceReader
+
+LOCKED = ('this journal is new, and there was one before it ({signs}): what it had locked, and '
+          'what was moving, is not known')
+
+
+def open_journal(path: Path, durability: dict[str, str], new: bool) -> Journal:
+    """
+    Open the journal at `path`; one that takes the place of an earlier one begins locked.
+
+    `new`: a person has said that an empty journal is meant. Raises LifecycleError if it must be
+    said, and JournalError as `Journal`.
+    """
+    signs = '; '.join(signs_of_an_earlier_one(Path(os.path.realpath(path))))
+    if signs and not new:
+        raise LifecycleError(
+            f'{path}: there is no journal, but there was one: {signs}. Look for it, and put it '
+            'or a good copy back; if an empty one is meant, look at the robot, set the parameter '
+            'new_journal (launch argument new_journal:=true) for this start, and unlock with '
+            'clear_stop')
+    journal = Journal(path, durability=durability)
+    if signs:
+        try:
+            journal.append(Entry('lock', action_id=EVERYTHING, event='lock',
+                                 cause=LOCKED.format(signs=signs)))
+        except BaseException:
+            journal.close()
+            raise
+    return journal
+
+
+def signs_of_an_earlier_one(path: Path) -> list[str]:
+    """Return what shows that there was a journal at `path`; nothing if one is there."""
+    try:
+        if path.stat().st_size or not path.is_file():
+            return []
+        signs = ['the file is empty']
+    except OSError:
+        signs = []
+    for suffix in ('.lock', '-wal'):
+        if _size(path.with_name(path.name + suffix)):
+            signs.append(f'{path.name}{suffix} is there')
+    traces = path.with_name(f'{path.stem}.traces')
+    if _size(traces):
+        try:
+            with TraceReader(traces) as reader:
+                if next(iter(reader.traces()), None) is not None:
+                    signs.append(f'{traces.name} has evidence of actions')
+        except TraceError:
+            signs.append(f'{traces.name} is there')
+    for folder, ending in (('boxes', '.mcap'), ('recipes', '.json')):
+        beside = path.with_name(f'{path.stem}.{folder}')
+        if next(beside.glob(f'*{ending}'), None) is not None:
+            signs.append(f'{beside.name} is not empty')
+    return signs
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
