@@ -99,7 +99,11 @@ def has_gaps(goal: Any) -> bool:
 
 @dataclass(frozen=True)
 class MotionRequest:
-    """The motion of one attempt; the goal id must be journaled before the request."""
+    """
+    The motion of one attempt; the goal id must be journaled before the request.
+
+    Without a goal id, nothing is sent or followed: see `World.confirm_stop`.
+    """
 
     flow_id: str
     action_id: str
@@ -162,6 +166,16 @@ class World(Protocol):
         self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> Handle:
         """Start (or, with `resume`, follow) a motion; `result` is called exactly once."""
+
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> Handle:
+        """
+        Judge whether what motions have set going stands: `stopped` of the result.
+
+        `steps`: those that may have been done; `goal_id` is ''. `result` is called once; it may be
+        called after a cancel.
+        """
 
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]

@@ -140,8 +140,10 @@ class ActionSpec(StrictModel):
     maintain: list[MaintainSpec] = Field(
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
-        default=None, description='True when nothing moves; evaluated after a cancel.')
-    stop_timeout: float = seconds(3.0, 'Seconds from cancel to standstill.', most=60, more=True)
+        default=None, description='True when nothing moves; evaluated after every end of '
+        'physical work but a confirmed success.')
+    stop_timeout: float = seconds(
+        3.0, 'Seconds from the end or the cancel to standstill.', most=60, more=True)
     confirm: list[ConditionSpec] = Field(
         default=[], description='Conditions that must all be true to confirm the outcome.')
     confirm_unseen: Literal['refuse', 'allow'] = Field(

@@ -138,6 +138,12 @@ class SteppedWorld:
         self.clock.call_soon(lambda: start(motion.run(), self.clock))
         return _Running(motion)
 
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> _Running:
+        """Judge whether motions have stopped."""
+        return self.execute(request, result)
+
     def stop(self, code: ErrorCode, message: str) -> None:
         """Stop all motions, and refuse others until `refusal` is None again."""
         self.refusal = SafetyStatus(Safety.STOPPED, code, message)

@@ -4,6 +4,9 @@
 """
 The motion of one action: does its steps in order, guards them, confirms their stop.
 
+Whatever ends it, only a success counts by the server's word, as `confirm` judges it. After every
+other end, the sensors must show `stopped`.
+
 The bridge runs it with ROS (`nodes.bridge.motion`), the kit for tests on a stepped clock
 (`testing.stepped_world`).
 """
@@ -34,6 +37,7 @@ from ..lifecycle.ports import (
     WorkResult,
 )
 from ..lifecycle.states import ErrorCode, FOREIGN_GOAL
+from ..lifecycle.text_format import joined
 from ..world.condition import compile_condition, WatchOutcome, WatchResult
 from ..world.evidence import Evidence, TruthValue
 from ..world.safety.safety import Safety
@@ -66,6 +70,7 @@ class GuardedMotion:
             ErrorCode.MOTION_TIMEOUT, message))
         self._host = host
         self._stop: _Stop | None = None
+        self._ended = False  #: by itself; the sensors judge whether it stands
         self._too_late: Any = host.future()
         self._known: Any = host.future()
         self._deadline: Handle | None = None
@@ -75,9 +80,15 @@ class GuardedMotion:
     # -- called by the process
 
     async def run(self) -> WorkResult:
-        """Execute the motion, or follow the one already sent (`resume`), to its end."""
+        """
+        Execute the motion, or follow the one already sent (`resume`), to its end.
+
+        Without a goal id, only judge whether what its steps have set going stands.
+        """
         maintain, resume = None, self.request.resume
         try:
+            if not self.request.goal_id:
+                return await self._only_confirm_stop()
             if resume:
                 self._guard_resumed()
                 fault = self.steps.follow()
@@ -93,7 +104,8 @@ class GuardedMotion:
                 await self._follow()
             else:
                 await self._run_steps()
-            if self._stop is not None or not self._result.stopped:
+            if self._stop is not None or self._result.outcome not in ('executed', 'not_running') \
+                    or not self._result.stopped:
                 await self._confirm_stop()
         except LifecycleError as error:
             self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self.steps.sent)
@@ -120,7 +132,7 @@ class GuardedMotion:
 
         `message`: a function is called after the cancel has been sent.
         """
-        if self._stop is not None or self.done.done():
+        if self._stop is not None or self._ended or self.done.done():
             return
         self._stop = stop = _Stop(code, '', self._host.now(), evidence)
         self.steps.cancel()
@@ -301,8 +313,6 @@ class GuardedMotion:
                 result.results = [None] * index
                 result.steps_done = index
                 if not self._record_end(end):
-                    # Who has canceled it may not have seen that it stopped.
-                    result.stopped &= not (sensors and end.said == 'canceled')
                     return
                 break
             result.controller_said = end.message
@@ -400,6 +410,7 @@ class GuardedMotion:
         """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
         stop = self._stop
         result = self._result
+        self._ended = True
         if stop is not None:
             result.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
             result.error_code, result.error_msg = stop.code, stop.message
@@ -412,13 +423,26 @@ class GuardedMotion:
                 self._deadline = self._host.later(
                     self.request.stop_timeout, self._stop_time_is_up)
             result.stopped, why = await self._sensors_confirm_stop(
-                self.request.stopped, self._host.now() if stop is None else stop.asked)
+                self.request.stopped, stop.asked if stop is not None else
+                result.ended or self._host.now())
         else:
             why = 'the server gave no word'
         if not result.stopped:
-            result.error_msg += f'; not seen to stop within {self.request.stop_timeout:g} s: {why}'
+            late = f'not seen to stop within {self.request.stop_timeout:g} s: {why}'
+            result.error_msg = joined(result.error_msg, late)
             if stop is not None:
                 result.error_code = ErrorCode.STOP_UNCONFIRMED
+
+    async def _only_confirm_stop(self) -> WorkResult:
+        """Judge a motion whose end is known."""
+        result = self._result
+        self.steps.sent = True
+        await self._confirm_stop()
+        if result.stopped:
+            result.outcome = 'not_running'
+        else:
+            result.error_code = ErrorCode.STOP_UNCONFIRMED
+        return result
 
     async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
         model, host = self._host.model, self._host

@@ -45,11 +45,11 @@ class MotionSteps:
         self.works = list(map(work_of_step, request.steps))
         self.progress = MotionProgress()
         self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
-        self.sent = False  #: whether a goal may have been sent
+        self.sent = False  #: whether a goal may have been sent that its server has not rejected
         self._host = host
         self._request = request
         self._timed_out = timed_out
-        self._goal_id = uuid.UUID(request.goal_id)
+        self._goal_id = uuid.UUID(request.goal_id or uuid.UUID(int=0).hex)
         self._open: dict[int, StepGoal] = {}
         self._states: dict[int, str] = {}
         self._awaited = -1
@@ -89,7 +89,7 @@ class MotionSteps:
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
-        self.sent = self.sent or end.sent
+        self.sent = self.sent or (end.sent and end.code is not ErrorCode.GOAL_REJECTED)
         return end
 
     def foreign(self, index: int) -> str:

@@ -72,6 +72,12 @@ class LeaseGate:
             return self.world.execute(request, result)
         return _Waiting(self, lease, request, result)
 
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> Handle:
+        """Judge whether motions have stopped; needs no claim."""
+        return self.world.confirm_stop(request, result)
+
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:

@@ -58,6 +58,7 @@ class RunnerBase:
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
+        self._judging: Handle | None = None  #: judges whether ended physical work stands
         self._deadline: Handle | None = None
         self._changes = 0
         self._request = self._ended_request = 0  #: numbers of the last requests for work
@@ -121,9 +122,10 @@ class RunnerBase:
         self._under_way.append(self.world.confirm(request, self._unless_changed(then)))
 
     def _refused(self, answer: Confirmation) -> None:
-        self._fail(answer.error_code or CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
-                   answer_text(answer), evidence=list(answer.evidence),
-                   sensors_said=answer.verdict, actor='sensors')
+        self._fail_still(
+            answer.error_code or CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
+            answer_text(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
+            actor='sensors')
 
     def _record(
         self, event: str, write: Callable[[], None], again: Callable[[], None] | None = None
@@ -186,6 +188,12 @@ class RunnerBase:
     def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
         self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
 
+    def _fail_still(
+        self, code: ErrorCode, reason: str, *, actor: str = '', **data: Any
+    ) -> None:
+        """Fail; after physical work, when its stop is judged."""
+        raise NotImplementedError
+
     def _ordered(self) -> dict[str, Any]:
         """Return how a person or a limit ends the action, for a row of `fail`."""
         data: dict[str, Any] = {'last': True} if self._last else {}
@@ -235,7 +243,7 @@ class RunnerBase:
     def _left(self) -> None:
         """Cancel the work of the previous state."""
         self._changes += 1
-        self._motion = self._postponed = None
+        self._motion = self._judging = self._postponed = None
         self._held = self._recorded = False
         self._drop_unwritten()
         self._ended_request = self._request

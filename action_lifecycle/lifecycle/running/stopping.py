@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from .runner_base import RunnerBase
-from ..ports import Handle, WorkResult
+from ..ports import conditions_of, Handle, MotionRequest, UNSEEN, WorkResult
 from ..states import ActionState, ErrorCode, FOREIGN_GOAL
 from ..text_format import joined
 from ..work import WorkSpec
@@ -113,10 +113,18 @@ class Stopping(RunnerBase):
         self, result: WorkResult, code: ErrorCode, reason: str, actor: str
     ) -> None:
         """Fail the action; with STOP_UNCONFIRMED if the stop of its work is not confirmed."""
-        data: dict[str, Any] = {
-            'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
+        data: dict[str, Any] = {'controller_said': result.controller_said}
         if result.evidence:
             data['evidence'] = list(result.evidence)
+        if result.stopped and self._has_moved:
+            self._fail_still(code, joined(reason, result.note), actor=actor, **data)
+        else:
+            self._fail_unless_stopped(result, code, reason, actor, data)
+
+    def _fail_unless_stopped(
+        self, result: WorkResult, code: ErrorCode, reason: str, actor: str, data: dict[str, Any]
+    ) -> None:
+        data['cancel'] = code is ErrorCode.CANCELED
         if not result.stopped and code is FOREIGN_GOAL and self.action.foreign_policy != 'fail':
             data['unstopped'] = True  # others move it; its resources stay held, see `_end`
         elif not result.stopped:
@@ -125,17 +133,72 @@ class Stopping(RunnerBase):
             code = ErrorCode.STOP_UNCONFIRMED
         self._fail(code, joined(reason, result.note), actor=actor, **data)
 
+    @property
+    def _has_moved(self) -> bool:
+        """Whether a physical step of this attempt has ended, and nothing has confirmed it."""
+        action = self.action
+        return action.state is ActionState.SENSOR_CONFIRM or (
+            action.state is ActionState.EXECUTING_MOTION and any(
+                step.is_physical() for step in action.spec.steps[:len(action.results)]))
+
+    def _fail_still(
+        self, code: ErrorCode, reason: str, *, actor: str = '', **data: Any
+    ) -> None:
+        """
+        Fail the action after physical steps that have ended, once their stop is judged.
+
+        What they have set going may go on, whatever their servers have said.
+        """
+        def fail(result: WorkResult) -> None:
+            if result.evidence:
+                data['evidence'] = [*data.get('evidence', ()), *result.evidence]
+            by = self._canceled_by or (code, reason, actor)  # a person, meanwhile
+            self._fail_unless_stopped(result, *by, data)
+
+        if self._has_moved:
+            self._judge_stop(fail)
+        else:
+            self._fail(code, reason, actor=actor, **data)
+
+    def _judge_stop(self, then: Callable[[WorkResult], None]) -> None:
+        """Let the sensors judge whether what the physical steps have set going stands."""
+        def judged(result: WorkResult) -> None:
+            self._judging = None
+            then(result)
+
+        self._left()
+        self._judging = self.world.confirm_stop(
+            self.motion_request('', self.action.spec.bridge_steps), self._unless_changed(judged))
+        self._under_way.append(self._judging)
+
+    def motion_request(
+        self, goal_id: str, steps: Sequence[WorkSpec], resume: bool = False,
+        told: Callable[[int, str], None] = lambda step, state: None,
+    ) -> MotionRequest:
+        """Return the request to the bridge for these steps."""
+        action, spec = self.action, self.action.spec
+        return MotionRequest(
+            flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
+            goal_id=goal_id, steps=list(map(action.bridge_step, steps)),
+            parameters=spec.parameters, maintain=conditions_of(spec.maintain, 'maintain'),
+            confirm=conditions_of(
+                spec.confirm, UNSEEN if spec.confirm_unseen == 'allow' else 'confirm'),
+            stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,
+            stop_timeout=spec.stop_timeout, resume=resume, told=told)
+
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
         is_stopping = self._canceled_by is not None
-        if is_stopping and code is not ErrorCode.CANCELED:
+        if (is_stopping or self._judging is not None) and code is not ErrorCode.CANCELED:
             return
         self._canceled_by = code, reason, actor  # a person's cancel goes before a time limit
         if self._unwritten == 'fail':
             return  # repeated with what is ordered now
+        if self._judging is not None:
+            return  # it fails with what is ordered now
         if not self._works():
             self._left()  # else an answer could come before a row that has to be repeated
-            self._fail(code, reason, actor=actor)
+            self._fail_still(code, reason, actor=actor)
         elif is_stopping:
             return
         elif self._unsent:

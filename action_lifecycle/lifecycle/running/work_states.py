@@ -20,12 +20,9 @@ import uuid
 
 from .stopping import STEP, Stopping
 from ..ports import (
-    conditions_of,
     Confirmation,
     Evidence,
     Handle,
-    MotionRequest,
-    UNSEEN,
     WorkRequest,
     WorkResult,
 )
@@ -106,17 +103,10 @@ class Working(Stopping):
         self, index: int, steps: Sequence[WorkSpec], resume: bool,
         ended: Callable[[WorkResult], None],
     ) -> Handle:
-        action, spec = self.action, self.action.spec
-        return self.world.execute(MotionRequest(
-            flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
-            goal_id=step_id(action.goal_id, index) if index else action.goal_id,
-            steps=list(map(action.bridge_step, steps)), parameters=spec.parameters,
-            maintain=conditions_of(spec.maintain, 'maintain'),
-            confirm=conditions_of(
-                spec.confirm, UNSEEN if spec.confirm_unseen == 'allow' else 'confirm'),
-            stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,
-            stop_timeout=spec.stop_timeout, resume=resume,
-            told=lambda step, state: self._told(index + step, -1.0, state)), ended)
+        goal_id = self.action.goal_id
+        return self.world.execute(self.motion_request(
+            step_id(goal_id, index) if index else goal_id, steps, resume,
+            lambda step, state: self._told(index + step, -1.0, state)), ended)
 
     def _start(
         self, index: int, resume: bool, ended: Callable[[WorkResult], None]
@@ -241,7 +231,7 @@ class Working(Stopping):
         action = self.action
         if self._canceled_by is not None:  # canceled while the end of the motion was recorded
             code, reason, actor = self._canceled_by
-            self._fail(code, reason, actor=actor)
+            self._fail_still(code, reason, actor=actor)
             return
         self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
 
@@ -256,15 +246,24 @@ class Working(Stopping):
         elif action.unanswered:
             self._fail_unanswered(action.unanswered, answer)
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
-            ask = partial(self._begin, lambda again: self._enter())
-            if self.paused():  # the world may change until the flow is resumed
-                ask()
-                return
-            self._fire('repeat_motion', ask, goal_id=uuid.uuid4().hex, evidence=evidence,
-                       sensors_said=answer.verdict,
-                       cause='interrupted, its outcome is not confirmed, and on_resume says retry')
+            self._judge_stop(partial(self._repeat, answer))
         else:
             self._unresolved(answer)
+
+    def _repeat(self, answer: Confirmation, stop: WorkResult) -> None:
+        """Execute an interrupted motion again, unless it still moves."""
+        ask = partial(self._begin, lambda again: self._enter())
+        if self._canceled_by is not None or not stop.stopped:
+            self._fail_unless_stopped(stop, *(self._canceled_by or (
+                ErrorCode.INTERRUPTED, 'interrupted, and its outcome is not confirmed: '
+                + answer_text(answer), 'sensors')), {
+                    'evidence': [*answer.evidence, *stop.evidence]})
+        elif self.paused():  # the world may change until the flow is resumed
+            ask()
+        else:
+            self._fire('repeat_motion', ask, goal_id=uuid.uuid4().hex,
+                       evidence=list(answer.evidence), sensors_said=answer.verdict,
+                       cause='interrupted, its outcome is not confirmed, and on_resume says retry')
 
     def _fail_unanswered(self, lost: Mapping[str, str], answer: Confirmation) -> None:
         """
@@ -272,19 +271,19 @@ class Working(Stopping):
 
         It is retried unchanged only if `on_resume` permits that it is carried out twice.
         """
-        self._fail(ErrorCode[lost['error_code']], f"{lost['error_msg']}; its outcome is not "
-                   f'confirmed: {answer_text(answer)}', evidence=list(answer.evidence),
-                   sensors_said=answer.verdict, actor='sensors',
-                   once=self.action.spec.resume_policy != 'retry')
+        self._fail_still(ErrorCode[lost['error_code']], f"{lost['error_msg']}; its outcome is not "
+                         f'confirmed: {answer_text(answer)}', evidence=list(answer.evidence),
+                         sensors_said=answer.verdict, actor='sensors',
+                         once=self.action.spec.resume_policy != 'retry')
 
     def _unresolved(self, answer: Confirmation) -> None:
         """Fail interrupted work whose outcome is not confirmed."""
         # With `retry`, too, the work is not repeated if the sensors could not be read.
         code = ErrorCode.GOAL_UNKNOWN if self.action.spec.resume_policy == 'confirm' \
             else ErrorCode.INTERRUPTED
-        self._fail(code, 'interrupted, and its outcome is not confirmed: '
-                   + answer_text(answer), evidence=list(answer.evidence),
-                   sensors_said=answer.verdict, actor='sensors')
+        self._fail_still(code, 'interrupted, and its outcome is not confirmed: '
+                         + answer_text(answer), evidence=list(answer.evidence),
+                         sensors_said=answer.verdict, actor='sensors')
 
 
 def step_id(goal_id: str, index: int) -> str:

@@ -70,6 +70,12 @@ class BridgeClient:
         """Start or follow a motion; see `lifecycle.ports.World`."""
         return _Motion(self, request, result)
 
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> Handle:
+        """Judge whether motions have stopped; see `lifecycle.ports.World`."""
+        return _Motion(self, dataclasses.replace(request, resume=True), result)
+
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:
@@ -249,6 +255,8 @@ class _Motion(_Call):
 
     def new_id(self) -> uuid.UUID:
         """Return an id with the prefix of the motion's id, which assigns feedback to actions."""
+        if not self.request.goal_id:
+            return uuid.uuid4()
         digits = 2 * MOTION_PREFIX
         return uuid.UUID(self.request.goal_id[:digits] + uuid.uuid4().hex[digits:])
 

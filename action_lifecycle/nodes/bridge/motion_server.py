@@ -81,11 +81,11 @@ class MotionServer:
 
     async def _execute(self, handle: Any) -> ExecuteMotion.Result:
         goal: ExecuteMotion.Goal = handle.request
-        goal_id = from_uuid(goal.goal_id)
+        goal_id = from_uuid(goal.goal_id if any(goal.goal_id.uuid) else handle.goal_id)
         motion = self._motions.get(goal_id.hex)
         try:
             if motion is None:
-                result = await self._run(handle, goal)
+                result = await self._run(handle, goal, goal_id.hex)
             elif goal.resume:
                 result = await self._join(handle, motion)
             else:
@@ -105,7 +105,7 @@ class MotionServer:
             handle.abort()
         return motion_result_to(result, self._facts.names)
 
-    async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> WorkResult:
+    async def _run(self, handle: Any, goal: ExecuteMotion.Goal, key: str) -> WorkResult:
         request, facts = checked_request(goal), self._facts.model.facts
         self._check_names(request)
         motion = GuardedMotion(self._host, request)
@@ -118,13 +118,19 @@ class MotionServer:
             topics = facts.topics(facts)  # of `stopped`, at least
             motion.stop(ErrorCode.INVALID_REQUEST, str(error))  # the facts have changed
         release = self._facts.hold(topics)
-        self._motions[request.goal_id] = motion
+        self._motions[key] = motion
         while len(self._motions) > REMEMBERED:
             oldest, ended = next(iter(self._motions.items()))
             if not ended.done.done():
                 break
             del self._motions[oldest]
         feedback = self._attach(handle, motion)
+        if not request.goal_id:  # its end is known, only its stop is judged
+            try:
+                return await motion.run()
+            finally:
+                release()
+                feedback.close()
         motion.noted = self._traces.motion_begins(request)
         try:
             return self._box.motion_ended(request, await motion.run())
@@ -199,11 +205,11 @@ def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:
 
 def checked_request(goal: ExecuteMotion.Goal) -> MotionRequest:
     """Return the motion of a goal; raises LifecycleError if a value is not valid."""
-    if not any(goal.goal_id.uuid):
-        raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
-    if not goal.steps:
-        raise LifecycleError('steps: expected at least one')
     request = motion_request_from(goal)
+    if not (request.goal_id or request.resume):
+        raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
+    if not (goal.steps or not request.goal_id):
+        raise LifecycleError('steps: expected at least one')
     for index, step in enumerate(request.steps):
         if not TOPIC.match(step.server):
             raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")

@@ -96,7 +96,8 @@ def motion_request_to(request: MotionRequest) -> ExecuteMotion.Goal:
 def motion_request_from(goal: ExecuteMotion.Goal) -> MotionRequest:
     """Return the motion of a goal; raises LifecycleError if a value is not valid."""
     return MotionRequest(
-        goal.flow_id, goal.action_id, goal.attempt, from_uuid(goal.goal_id).hex,
+        goal.flow_id, goal.action_id, goal.attempt,
+        from_uuid(goal.goal_id).hex if any(goal.goal_id.uuid) else '',
         steps_from(goal.steps), parameters_from(goal.parameters_json),
         list(map(condition_from, goal.maintain)), list(map(condition_from, goal.confirm)),
         condition_from(goal.stopped) if goal.stopped.expression else None,

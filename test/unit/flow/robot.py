@@ -108,6 +108,7 @@ class Robot:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.motions: list[Motion] = []
+        self.stops_judged: list[Motion] = []
         self.works: list[Work] = []
         self.node = None
         self.questions: list[Question] = []
@@ -126,6 +127,16 @@ class Robot:
         if 'motion' not in self.by_hand:
             self.clock.call_later(1.0, motion.end)
         return motion
+
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> Motion:
+        stop = Motion(request, result, self.clock)
+        self.stops_judged.append(stop)
+        if 'stop' not in self.by_hand:
+            self.clock.call_later(
+                0.0, lambda: None if stop.canceled else stop.end('not_running'))
+        return stop
 
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]

@@ -200,7 +200,8 @@ def test_a_retry_by_a_person_is_reported_when_it_ends_again(
     for motion in robot.motions[1:]:
         motion.end()
     clock.run()
-    assert [sorted(names) for names, _ in planner.asked][:2] == [['pick'], ['long', 'pick']]
+    first, *later = [sorted(names) for names, _ in planner.asked]
+    assert first == ['pick'] and {'long', 'pick'} <= {name for names in later for name in names}
     assert run.state == 'FINISH' and run.stand_in('pick') == 'grasp'
 
 

@@ -55,7 +55,7 @@ def test_what_an_operator_ends_is_not_sent_again_before_a_person_has_answered() 
 
 @pytest.mark.parametrize('at', [0.0, 1.0])
 def test_a_person_may_take_the_server_over_for_one_attempt(at: float) -> None:
-    events = [*operator(at, 30.0, 0.0), *operator(at + 3.0, 2.0)]
+    events = [*operator(at, 30.0, 0.0), *operator(at + 3.0, 2.0, 0.0)]
     text = flow('', RETRY)
     report, _ = run(text, servers={'arm': GO}, events=events,
                     answers={'move': ['take_over', 'retry']})
