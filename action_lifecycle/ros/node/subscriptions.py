@@ -26,6 +26,7 @@ try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
+import rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -49,6 +50,8 @@ FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
 QUEUE = 4.0  #: s of messages that a queue has room for
 DEPTH = 4000  #: least number of them; there is memory only for those that wait
+#: middleware that does not show which messages a short queue has dropped
+UNNUMBERED = ('rmw_cyclonedds_cpp',)
 LARGE_DEPTH = 10  #: number of messages of 1 MB or more
 Take = Callable[..., None]
 
@@ -80,11 +83,13 @@ class TopicNeed:
     @property
     def depth(self) -> int:
         """Return how many messages are kept until they are read."""
-        if self.qos.depth is not None:
-            return self.qos.depth
+        given = self.qos.depth
+        if given is not None and rclpy.get_rmw_implementation_identifier() not in UNNUMBERED:
+            return given
         if self.type in LARGE_TYPES:
-            return LARGE_DEPTH
-        return max(DEPTH, math.ceil(QUEUE * self.rate) if math.isfinite(self.rate) else 0)
+            return given or LARGE_DEPTH
+        seconds = math.ceil(QUEUE * self.rate) if math.isfinite(self.rate) else 0
+        return max(DEPTH, given or 0, seconds)
 
 
 class Publishers(NamedTuple):
