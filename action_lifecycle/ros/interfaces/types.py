@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 import functools
 import importlib
+import re
 from typing import Any
 
-from rosidl_parser.definition import AbstractSequence, BasicType, NamespacedType
+from rosidl_parser.definition import (
+    AbstractGenericString,
+    AbstractSequence,
+    Array,
+    BasicType,
+    BoundedSequence,
+    NamespacedType,
+)
 
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
@@ -99,6 +107,66 @@ def _sequences(cls: Any) -> Iterator[type]:
             yield type(kind.value_type)
         elif isinstance(element := getattr(kind, 'value_type', kind), NamespacedType):
             yield from _sequences(class_of(element))
+
+
+BYTES = 6 * 1024 * 1024  #: size of a message with a sequence of bytes: image, point cloud, map
+SMALL_TYPES = re.compile(
+    r'control_msgs/|sensor_msgs/msg/(BatteryState|JointState|Joy|LaserScan|MultiDOFJointState)\Z|'
+    r'tf2_msgs/msg/TFMessage\Z')
+"""Types without a limit that are small, as they tell of controllers, joints, beams or frames."""
+_SMALL = 16 * 1024  # bytes; LaserScan: 2000 beams
+_MESSAGES = 2 * 1024 * 1024  # bytes; Path: 25,000 poses
+_NUMBERS = 256 * 1024  # bytes; also of text
+_FRAME = 64  # bytes of the name of a frame
+_BITS = re.compile(r'\d+\Z')
+_SIZES = {'float': 4, 'double': 8, 'long double': 16}  # bytes
+
+
+@functools.lru_cache(maxsize=1000)
+def usual_limit(name: str) -> int:
+    """
+    Return how large (bytes) messages of `package/msg/Name` usually are at most.
+
+    A type without unbounded sequences and strings says it; else it goes by what they are of.
+    """
+    if SMALL_TYPES.match(name):
+        return _SMALL
+    fixed, usual = 4, 0  # with the header of CDR
+    for field, kind, count in _leaves(message_class(name)):
+        if isinstance(kind, BasicType):
+            fixed += count * _size(kind)
+        elif isinstance(kind, AbstractGenericString) and (
+                kind.has_maximum_size() or field.endswith('frame_id')):
+            fixed += count * (kind.maximum_size if kind.has_maximum_size() else _FRAME)
+        else:
+            usual = max(usual, _usual_size(getattr(kind, 'value_type', kind)))
+    return max(fixed, usual)
+
+
+def _usual_size(element: Any) -> int:
+    """Return how large a sequence of such elements usually is at most, or a string."""
+    if isinstance(element, NamespacedType):
+        return _NUMBERS if element.name == 'MultiArrayDimension' else _MESSAGES
+    return BYTES if isinstance(element, BasicType) and _size(element) == 1 else _NUMBERS
+
+
+def _leaves(cls: Any, count: int = 1) -> Iterator[tuple[str, Any, int]]:
+    """Yield the names and types of numbers, strings and unbounded sequences, and their count."""
+    for name, kind in fields_of(cls).items():
+        times = count
+        if isinstance(kind, (Array, BoundedSequence)):
+            times *= kind.size if isinstance(kind, Array) else kind.maximum_size
+            kind = kind.value_type
+        if isinstance(kind, NamespacedType):
+            yield from _leaves(class_of(kind), times)
+        else:
+            yield name, kind, times
+
+
+def _size(kind: BasicType) -> int:
+    """Return the size (bytes) of a number."""
+    bits = _BITS.search(kind.typename)
+    return int(bits[0]) // 8 if bits else _SIZES.get(kind.typename, 1)
 
 
 def constants_of(cls: Any) -> dict[str, Any]:

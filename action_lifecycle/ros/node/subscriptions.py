@@ -33,13 +33,12 @@ from rclpy.serialization import deserialize_message
 
 from .arrivals import Arrivals, SOME
 from .lifecycle_node import ManagedNode
-from .memory import LARGE_TYPES
 from .rclpy_internals import lost_messages, take_message, with_info
 from .timers import Timeout
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
 from ..interfaces.type_hashes import node_of, other_definition
-from ..interfaces.types import has_lists_of_messages, message_class
+from ..interfaces.types import BYTES, has_lists_of_messages, message_class, usual_limit
 from ...world.facts.facts_file import QosSpec
 
 #: no default QoS events, which are waitables (see GuardedNode.keep); `discover` reports more
@@ -49,10 +48,11 @@ POLL_PERIOD = 1.0  #: polling period (s) of the publishers otherwise
 FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
 QUEUE = 4.0  #: s of messages that a queue has room for
-DEPTH = 4000  #: least number of them; there is memory only for those that wait
+QUEUE_BYTES = 64 * 1024 * 1024  #: memory for the messages that wait, where no rate is declared
+DEPTH = 4000  #: number of small messages
 #: middleware that does not show which messages a short queue has dropped
 UNNUMBERED = ('rmw_cyclonedds_cpp',)
-LARGE_DEPTH = 10  #: number of messages of 1 MB or more
+LARGE_DEPTH = 10  #: least number, and that of images, point clouds and maps
 Take = Callable[..., None]
 
 
@@ -86,10 +86,11 @@ class TopicNeed:
         given = self.qos.depth
         if given is not None and rclpy.get_rmw_implementation_identifier() not in UNNUMBERED:
             return given
-        if self.type in LARGE_TYPES:
+        limit = usual_limit(self.type)
+        if limit >= BYTES:
             return given or LARGE_DEPTH
         seconds = math.ceil(QUEUE * self.rate) if math.isfinite(self.rate) else 0
-        return max(DEPTH, given or 0, seconds)
+        return max(min(DEPTH, QUEUE_BYTES // limit), given or 0, seconds)
 
 
 class Publishers(NamedTuple):

@@ -49,7 +49,7 @@ class QosSpec(StrictModel):
     durability: Optional[Literal['volatile', 'transient_local']] = None
     depth: Optional[int] = Field(
         default=None, ge=1, le=10000, description='Samples kept until they are read; default: '
-        '4000, or 4 s of a declared rate, but 10 images or point clouds.')
+        'by the type, 64 MB at most, or 4 s of a declared rate (docs/world.md, Queues).')
 
 
 class TfSpec(StrictModel):
