@@ -125,9 +125,9 @@ def fact(topic: str, kind: str, folder: str) -> None:
     count = [0]
     take = reader._take
 
-    def counted(message: Any) -> None:
+    def counted(message: Any, *age: float) -> None:
         count[0] += 1
-        take(message)
+        take(message, *age)
 
     reader._take = counted
     reader.close()
