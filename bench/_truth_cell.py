@@ -76,6 +76,10 @@ class CellServer:
         """There are no earlier processes."""
         raise NotImplementedError
 
+    def foreign_goals(self, name: str) -> Sequence[str]:
+        """There are no other clients."""
+        return []
+
 
 class CellGoal:
     """A motion of the cell, as a `testing.stepped_world.StepGoal`."""

@@ -157,7 +157,7 @@ def run_recorded(job: tuple[int, int, str, float]) -> Recorded:
     knocks = sorted([*knocks, *_hard_knocks(seed, number, hard)], key=lambda one: one.time)
     recorded = Recorded(Episode(number, drawn_of(config, knocks)))
     cell, clock = Cell(config), SteppedClock()
-    judge = Judge(recorded.episode, cell)
+    judge = Judge(recorded.episode, cell, facts=load_facts(FACTS))
     labels: dict[TraceKey, bool] = {}
 
     def changed(action: Any, row: Any) -> None:

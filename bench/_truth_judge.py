@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from _truth_cell import STEP
 from _truth_faults import SensorFault
 from action_lifecycle.sim.cell import Cell, CellConfig, PARTS, PartTruth
+from action_lifecycle.world.facts.facts import Fact
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,12 +92,16 @@ def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
 
 
 class Judge:
-    """Compares each change of an action with the truth."""
+    """Compares each change of an action with the truth; `facts`: those that it is judged by."""
 
-    def __init__(self, episode: Episode, cell: Cell, fault: SensorFault | None = None) -> None:
+    def __init__(
+        self, episode: Episode, cell: Cell, fault: SensorFault | None = None,
+        facts: Mapping[str, Fact] = {},
+    ) -> None:
         self.episode = episode
         self.cell = cell
         self.fault = fault
+        self._windows = {name: fact.spec.window for name, fact in facts.items()}  #: s
         self.failed: set[str] = set()
         self.history: deque[tuple[float, dict[str, PartTruth]]] = deque(maxlen=HISTORY)
         # Confirmed picks of parts that had no contact to a pad: action, data, time of the record.
@@ -125,10 +130,12 @@ class Judge:
         """
         Return the recorded truth nearest to the time at which the oldest evidence was measured.
 
-        That is its stamp, or earlier if a fault has delayed the message and stamped it anew.
+        That is its stamp, or earlier if a fault has delayed the message and stamped it anew, or if
+        the value is of a window of samples: then the middle of the window.
         """
         measured = self.fault.measured if self.fault else lambda topic, stamp: stamp
         stamps = [measured(fact['topic'], fact['stamp'])
+                  - self._windows.get(fact['name'], 0.0) / 2
                   for entry in evidence or () for fact in entry['facts']
                   if fact['stamp'] > 0 and fact['topic']]
         stamp = min(stamps, default=self.cell.time)

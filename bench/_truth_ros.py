@@ -25,6 +25,7 @@ from action_lifecycle.ros.interfaces.qos import event_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.sim.estop import EStopNode
 from action_lifecycle.sim.node import CellNode, DRAWN
+from action_lifecycle.world import load_facts
 from action_lifecycle.world.evidence_messages import evidence_from
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange
@@ -57,7 +58,7 @@ def run_over_dds(seed: int, number: int) -> Episode:
         nodes = [cell, button, bridge, lifecycle, asker]
         for node in nodes:
             executor.add_node(node)
-        judge = Judge(episode, cell.cell)
+        judge = Judge(episode, cell.cell, facts=load_facts(FACTS))
 
         def changed(message: ActionStateChange) -> None:
             judge.changed(message.action_id, message.from_state, message.to_state, {

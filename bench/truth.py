@@ -11,7 +11,7 @@ the real ones, in one process on a stepped clock; --ros runs episodes over DDS i
 bench reads the state of the physics.
 
 A confirmation is compared with the physics at two times: when the oldest sample of its evidence
-was measured (the camera is up to 250 ms late), and when it was recorded. It is false if the
+was measured (the camera is up to 250 ms late; of a window, the middle), and when it was recorded. It is false if the
 outcome held at neither time. overtaken: it held at the first time only, for example because of a
 knock in between. shaken: it held at the second time only, since a part may move in its nest or
 between the pads; or the pads lost the part for less than 50 ms after the record (a hop).
@@ -73,8 +73,9 @@ def run_stepped(seed: int, number: int, kind: str = '', plain: bool = False) -> 
     episode = Episode(number, drawn_of(config, knocks))
     cell, clock = Cell(config), SteppedClock()
     fault = SensorFault(kind, seed, number) if kind else None
-    judge = Judge(episode, cell, fault)
-    world = CellWorld(cell, plain_facts(FACTS) if plain else load_facts(FACTS), clock, fault)
+    facts = plain_facts(FACTS) if plain else load_facts(FACTS)
+    judge = Judge(episode, cell, fault, facts)
+    world = CellWorld(cell, facts, clock, fault)
     drift = DriftWatch(fault, world.model) if fault and kind == 'drift' else None
     if fault is not None:
         episode.drawn |= fault.drawn()

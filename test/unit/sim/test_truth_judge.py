@@ -54,7 +54,7 @@ def _judged(bench, cell, action, recorded, measured, fault=None, end=None):
         if cell.time >= recorded and not done:
             done = True
             judge.changed(action, 'sensor_confirm', 'status_verification_requested', {
-                'evidence': [{'facts': [{'topic': CAMERA, 'stamp': measured}]}]})
+                'evidence': [{'facts': [{'name': 'part_a', 'topic': CAMERA, 'stamp': measured}]}]})
     judge.end()
     return {name: count for name, count in judge.episode.counts.items()
             if count and name not in ('there', 'not_there')}
