@@ -11,10 +11,11 @@ the real ones, in one process on a stepped clock; --ros runs episodes over DDS i
 bench reads the state of the physics.
 
 A confirmation is compared with the physics at two times: when the oldest sample of its evidence
-was measured (the camera is up to 250 ms late; of a window, the middle), and when it was recorded. It is false if the
-outcome held at neither time. overtaken: it held at the first time only, for example because of a
-knock in between. shaken: it held at the second time only, since a part may move in its nest or
-between the pads; or the pads lost the part for less than 50 ms after the record (a hop).
+was measured (the camera is up to 250 ms late; of a window, the middle), and when it was recorded.
+It is false if the outcome held at neither time. overtaken: it held at the first time only, for
+example because of a knock in between. shaken: it held at the second time only, since a part may
+move in its nest or between the pads; or the pads lost the part for less than 50 ms after the
+record (a hop).
 
 false_completions: actions recorded as completed although the part was not lifted in the gripper,
     or did not stand in its nest.
