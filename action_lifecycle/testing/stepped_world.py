@@ -232,7 +232,7 @@ class _Host:
         """Return the fields of the goal."""
         return data, ''
 
-    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
+    def foreign_goals(self, request: MotionRequest, work: BridgeWork) -> Sequence[str]:
         """Return the ids of the goals that other clients have at the server of a step."""
         return self._world.server.foreign_goals(work.name)
 

@@ -66,6 +66,7 @@ class GuardedMotion:
         self.request = request
         self.done: Any = host.future()
         self.noted: Callable[[Watch], None] | None = None  #: notes the verdicts of `maintain`
+        self.callers: set[bytes] = set()  #: who has asked for it, and follows it; for the process
         self.steps = MotionSteps(host, request, lambda message: self.stop(
             ErrorCode.MOTION_TIMEOUT, message))
         self._host = host

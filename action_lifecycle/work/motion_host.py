@@ -110,9 +110,9 @@ class MotionHost(Protocol):
     def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
         """Return the goal to send, from its fields, and why it can't be sent; '' if it can."""
 
-    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
+    def foreign_goals(self, request: MotionRequest, work: BridgeWork) -> Sequence[str]:
         """
-        Return the ids of the goals that other clients have at the server of a step.
+        Return the ids of the goals that other clients have at the server of a step of `request`.
 
         Those of a server that was not found yet are not known.
         """

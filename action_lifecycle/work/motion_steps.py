@@ -97,7 +97,11 @@ class MotionSteps:
         work = self.works[index]
         if not isinstance(work, MotionSpec) or work.foreign_goals == 'allow':
             return ''
-        return foreign_text(work.name, self._host.foreign_goals(work))
+        return foreign_text(work.name, self._host.foreign_goals(self._request, work))
+
+    def goal_ids(self) -> list[uuid.UUID]:
+        """Return the ids that the goals of the steps have at their servers."""
+        return [uuid.uuid5(self._goal_id, str(index)) for index in range(len(self.works))]
 
     def cancel(self) -> None:
         """Cancel all steps that are under way, and those that are started later."""
@@ -120,7 +124,7 @@ class MotionSteps:
     def _start(self, index: int, goal: Any | None) -> None:
         """Send the goal of a step; None: follow the one that an earlier process may have sent."""
         doing = self._open[index] = self._host.step_goal(
-            self._request, uuid.uuid5(self._goal_id, str(index)), self.works[index], goal,
+            self._request, self.goal_ids()[index], self.works[index], goal,
             lambda state: self._entered(index, state, goal),
             lambda feedback: self._told(index, feedback), lambda: self.foreign(index))
         if self._canceled:

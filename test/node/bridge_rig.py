@@ -16,6 +16,7 @@ import uuid
 
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.ros.conversions.basic import to_time, to_uuid
+from action_lifecycle.ros.conversions.motion import CALLER
 from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
@@ -220,9 +221,12 @@ class Rig:
         fields.setdefault('goal_id', to_uuid(uuid.uuid4().hex))
         return ExecuteMotion.Goal(steps=steps, **fields)
 
-    def send(self, order: ExecuteMotion.Goal) -> Any:
-        """Send an order, return the accepted goal's handle."""
-        handle = self.wait(self.motion.send_goal_async(order))
+    def send(self, order: ExecuteMotion.Goal, caller: bytes = b'test') -> Any:
+        """Send an order, return the accepted goal's handle; `caller`: four bytes."""
+        goal_id = bytearray(uuid.uuid4().bytes)
+        goal_id[CALLER] = caller
+        handle = self.wait(self.motion.send_goal_async(
+            order, goal_uuid=to_uuid(goal_id.hex())))
         assert handle.accepted
         return handle
 

@@ -141,6 +141,29 @@ def test_own_goals_are_not_those_of_others(rig: SharedRig) -> None:
     assert rig.result(again).outcome == 'executed'
 
 
+@pytest.mark.parametrize('follows', [False, True])
+def test_goals_that_the_bridge_has_sent_for_others_are_not_own_ones(
+    rig: SharedRig, follows: bool
+) -> None:
+    """A caller and its journal may be gone; who follows its motion has taken over."""
+    order = rig.order(rig.step())
+    rig.send(order, b'gone')
+    rig.until(lambda: rig.gripper.goals)
+    if follows:
+        order.resume = True
+        rig.send(order)
+    result = rig.send(rig.order(rig.step()))
+    if follows:
+        rig.until(lambda: len(rig.gripper.goals) == 2)
+        rig.gripper.let_go()
+        assert rig.result(result).outcome == 'executed'
+    else:
+        ended = rig.result(result)
+        assert (ended.outcome, ended.error_code, ended.stopped, len(rig.gripper.goals)) == (
+            'failed', ErrorCode.NOT_ALLOWED, True, 1)
+        assert "nothing was sent: server 'gripper' has goal" in ended.error_msg
+
+
 def test_an_operator_of_a_server_that_is_gone_does_not_count(rig: SharedRig) -> None:
     rig.gripper.behaviour = 'succeed'
     rig.execute(rig.step())

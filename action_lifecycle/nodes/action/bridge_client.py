@@ -33,6 +33,7 @@ from ...ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ...ros.calls.goal_client import GoalClient
 from ...ros.calls.service_call import RetryPolicy, ServiceCall
 from ...ros.conversions.motion import (
+    CALLER,
     confirm_request_to,
     confirmation_from,
     evaluation_from,
@@ -60,6 +61,8 @@ class BridgeClient:
         self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has received all its safety topics
+        self.caller = uuid.uuid4().bytes[CALLER].hex()
+        """Tells the bridge whose motions they are: not those of an earlier process."""
         self.motion = GoalClient(node, ExecuteMotion, f'{name}/execute_motion')
         self.confirmation = GoalClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
         self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
@@ -254,11 +257,15 @@ class _Motion(_Call):
             self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)
 
     def new_id(self) -> uuid.UUID:
-        """Return an id with the prefix of the motion's id, which assigns feedback to actions."""
+        """
+        Return an id with the prefix of the motion's id, which assigns feedback to actions.
+
+        The caller's id follows; the other digits tell goals for the same motion apart.
+        """
         if not self.request.goal_id:
             return uuid.uuid4()
-        digits = 2 * MOTION_PREFIX
-        return uuid.UUID(self.request.goal_id[:digits] + uuid.uuid4().hex[digits:])
+        begin = self.request.goal_id[:2 * MOTION_PREFIX] + self.bridge.caller
+        return uuid.UUID(begin + uuid.uuid4().hex[len(begin):])
 
     def may_go(self) -> bool:
         """Return False until a bridge that has just started has received its safety topics."""

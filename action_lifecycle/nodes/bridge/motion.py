@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 import uuid
 
@@ -34,6 +34,8 @@ class BridgeHost:
         self.now, self.steady = node.now, node.steady
         self.watch_opened = facts.changed
         self.trouble: Callable[[], SafetyStatus | None] = guard.trouble
+        self.goals_of_others: Callable[[MotionRequest], Collection[bytes]] = lambda request: ()
+        """Returns the ids of the goals that the bridge has sent for others than the caller."""
         self._node = node
         self._facts = facts
         self._guard = guard
@@ -64,9 +66,10 @@ class BridgeHost:
             faults.extend(beyond_limits(self._node, self.model.facts, step, goal, label))
         return goal, '; '.join(map(str, faults))
 
-    def foreign_goals(self, work: BridgeWork) -> Sequence[str]:
-        """Return the ids of the goals that other clients have at the server of a step."""
-        return motion_client(self._node, work).foreign_goals()
+    def foreign_goals(self, request: MotionRequest, work: BridgeWork) -> Sequence[str]:
+        """Return the ids of the goals that other clients and callers have at a step's server."""
+        return motion_client(self._node, work).foreign_goals(
+            for_others=self.goals_of_others(request))
 
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,

@@ -24,7 +24,7 @@ from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest, WorkResult
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import from_uuid, to_json
-from ...ros.conversions.motion import motion_request_from, motion_result_to
+from ...ros.conversions.motion import CALLER, motion_request_from, motion_result_to
 from ...ros.node.diagnostics import Health, OK
 from ...ros.node.lifecycle_node import ManagedNode
 from ...work.bridge_work import work_of_step
@@ -51,6 +51,7 @@ class MotionServer:
         self._box = box
         self._facts = facts
         self._host = BridgeHost(node, facts, guard)
+        self._host.goals_of_others = self._goals_of_others
         self._traces = traces
         self._motions: OrderedDict[str, GuardedMotion] = OrderedDict()
         self._handles: dict[bytes, GuardedMotion] = {}
@@ -150,8 +151,19 @@ class MotionServer:
         result: WorkResult = motion.done.result()
         return result
 
+    def _goals_of_others(self, request: MotionRequest) -> set[bytes]:
+        """
+        Return the ids of the goals of running motions that nobody follows who asks for this one.
+
+        Their caller may have ended, and its journal may be gone.
+        """
+        callers = next(motion.callers for motion in self.running() if motion.request is request)
+        return {goal_id.bytes for motion in self.running() if callers.isdisjoint(motion.callers)
+                for goal_id in motion.steps.goal_ids()}
+
     def _attach(self, handle: Any, motion: GuardedMotion) -> GoalFeedback:
         """Connect a goal to a motion: progress becomes feedback, a cancel stops the motion."""
+        motion.callers.add(bytes(handle.goal_id.uuid)[CALLER])
         self._handles[bytes(handle.goal_id.uuid)] = motion
         if handle.is_cancel_requested:
             motion.stop(ErrorCode.CANCELED, 'canceled')

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import math
 from typing import Any
 import uuid
@@ -163,22 +163,25 @@ class MotionClient(GoalClient):
         self._listed_by = self.servers
         self._cancel_unwanted()
 
-    def _foreign(self) -> list[bytes]:
+    def _foreign(self, for_others: Collection[bytes] = ()) -> list[bytes]:
         return [key for key, status in self._listed.items()
-                if status in UNDER_WAY and key not in self._own]
+                if status in UNDER_WAY and (key not in self._own or key in for_others)]
 
-    def foreign_goals(self, since: float = math.inf) -> list[str]:
+    def foreign_goals(
+        self, since: float = math.inf, for_others: Collection[bytes] = ()
+    ) -> list[str]:
         """
         Return the ids of the goals that other clients have at the server.
 
-        If there are none, of those that were under way and have begun after `since` (steady time,
-        s). What a server that is gone has said last does not count.
+        `for_others`: goals that this client has sent, but for somebody else. If there are none,
+        return those that were under way and have begun after `since` (steady time, s). What a
+        server that is gone has said last does not count.
         """
         self._read_status()
         found: list[bytes] = []
         if self.server_is_there():
             self._listed_by = self._listed_by or self.servers
-            found = self._foreign() if self._listed_by & self.servers else []
+            found = self._foreign(for_others) if self._listed_by & self.servers else []
         found = found or [key for key, heard in self._others.items() if heard > since]
         return [str(uuid.UUID(bytes=key)) for key in found]
 

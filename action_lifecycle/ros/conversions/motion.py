@@ -30,6 +30,8 @@ from ...lifecycle.ports import (
 from ...world.evidence_messages import evidence_from
 from ...world.expressions.constant_values import ConditionParameters
 
+CALLER = slice(8, 12)
+"""Bytes of the id of an `execute_motion` goal that are the same in all goals of one caller."""
 _VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())
              for name in ('confirmed', 'refuted', 'timed_out', 'stale')}
 _VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
