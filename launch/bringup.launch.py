@@ -18,7 +18,7 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 NODES = {
     'world_model_bridge': ('facts_file', 'stop_file', 'trace_file', 'black_box_folder'),
     'ledger': ('journal_path', 'ledger_url'),
-    'action_lifecycle_node': ('journal_path', 'new_journal'),
+    'action_lifecycle_node': ('journal_path', 'new_journal', 'trace_file', 'black_box_folder'),
 }
 MARKERS = ('facts_file', 'fixed_frame')
 WEB = ('journal_path', 'trace_file', 'ledger_url', 'web_host', 'web_port', 'web_token_file')

@@ -146,6 +146,7 @@ class Synchronizer:
         if cursor.seq <= last and not match.differs and (
                 match.common or not match.is_of_other_journal()):
             return  # compaction has removed from the journal what could show the difference
+        self._status = self._status._replace(ledger_seq=cursor.seq)
         raise LedgerRefused(mismatch(match, cursor.seq, last, self._path, self._ledger))
 
     def _clock_fault(self) -> str:

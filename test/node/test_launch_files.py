@@ -45,6 +45,14 @@ def processes(**arguments: str) -> list[Any]:
     return found
 
 
+def values(node: Any) -> dict[str, Any]:
+    """Return the texts and numbers that bringup gives a node as parameters."""
+    context = LaunchContext()
+    return {''.join(part.perform(context) for part in name):
+            yaml.safe_load(''.join(part.perform(context) for part in value))
+            for name, value in node._Node__parameters[-1].items() if isinstance(value, tuple)}
+
+
 @pytest.mark.parametrize('name', OWN)
 def test_each_takes_the_arguments_of_navs_bringup_and_describes_them(name: str) -> None:
     arguments = {argument.name: argument for argument in
@@ -85,15 +93,25 @@ def test_bringup_starts_the_agent_beside_them_or_with_them() -> None:
 def test_bringup_starts_the_markers_when_told_to() -> None:
     *_, node = processes(markers='true', facts_file='/facts.yaml', fixed_frame='base_link')
     assert node.node_executable == 'markers'
-    context = LaunchContext()
-    given = {''.join(part.perform(context) for part in name):
-             yaml.safe_load(''.join(part.perform(context) for part in value))
-             for name, value in node._Node__parameters[-1].items() if isinstance(value, tuple)}
-    assert given == {'facts_file': '/facts.yaml', 'fixed_frame': 'base_link'}
+    assert values(node) == {'facts_file': '/facts.yaml', 'fixed_frame': 'base_link'}
 
 
 def test_bringup_starts_the_node_for_a_fleet_manager_when_told_to() -> None:
     assert [node.node_executable for node in processes(vda5050='true')][-1] == 'vda5050'
+
+
+@pytest.mark.parametrize('given', [
+    {}, {'trace_file': '/other.traces', 'black_box_folder': '/other.boxes'}])
+@pytest.mark.parametrize('compose', ['true', 'false'])
+def test_the_action_node_knows_the_traces_and_boxes_of_the_bridge(
+    compose: str, given: dict[str, str]
+) -> None:
+    nodes = {node.node_executable: values(node)
+             for node in processes(compose=compose, journal_path='/one.journal', **given)}
+    for name in ('composed',) if compose == 'true' else (
+            'world_model_bridge', 'action_lifecycle_node'):
+        assert nodes[name]['trace_file'] == given.get('trace_file', '/one.traces')
+        assert nodes[name]['black_box.folder'] == given.get('black_box_folder', '/one.boxes')
 
 
 @pytest.mark.parametrize(('given', 'expected'), [
@@ -106,12 +124,7 @@ def test_the_bridge_keeps_a_stop_beside_the_journal(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str, compose: str
 ) -> None:
     monkeypatch.setenv('ROS_HOME', '/home/.ros')
-    node, context = processes(compose=compose, **given)[0], LaunchContext()
-    parameters = node._Node__parameters[-1]
-    found = {''.join(part.perform(context) for part in name): value
-             for name, value in parameters.items()}
-    text = ''.join(part.perform(context) for part in found['stop_file'])
-    assert yaml.safe_load(text) == expected
+    assert values(processes(compose=compose, **given)[0])['stop_file'] == expected
 
 
 def test_a_flow_is_run_when_one_is_named() -> None:

@@ -15,9 +15,15 @@ from action_lifecycle.nodes.action.earlier_journal import open_journal, signs_of
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
 from action_lifecycle.traces.contents import TraceKey
 from action_lifecycle.traces.store import TraceStore
+from action_lifecycle_msgs.msg import LedgerSync
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from unit.fleet.redis_server import RedisServer
+from unit.fleet.test_sync import apply
 
+from .ending import destroy
+from .test_ledger_sync import Rig
 from .test_parameters import context, make
 
 __all__ = ['context', 'make']  # fixtures
@@ -37,16 +43,13 @@ def all_deleted(path: Path) -> None:
     """Delete all files of the journal; the bridge's files stay."""
     for file in path.parent.glob(f'{path.name}*'):
         file.unlink()
-    store = TraceStore(path.with_name('robot.traces'))
-    store.begin(TraceKey('f', 'pick', 1), 1.0)
-    store.close()
+    traces_of_an_action(path.with_name('robot.traces'))
 
 
 def with_boxes(path: Path) -> None:
     for file in path.parent.glob(f'{path.name}*'):
         file.unlink()
-    path.with_name('robot.boxes').mkdir()
-    path.with_name('robot.boxes').joinpath('20261128T120000.000Z-f-pick.mcap').touch()
+    box_of_an_action(path.with_name('robot.boxes'))
 
 
 def renamed(path: Path) -> None:
@@ -93,6 +96,103 @@ def test_what_shows_it_is_named(
     vanish(path)
     with pytest.raises(Exception, match=sign):
         open_journal(path, {}, False)
+
+
+def traces_of_an_action(path: Path) -> None:
+    store = TraceStore(path)
+    store.begin(TraceKey('f', 'pick', 1), 1.0)
+    store.close()
+
+
+def box_of_an_action(path: Path) -> None:
+    path.mkdir()
+    path.joinpath('20261128T120000.000Z-f-pick.mcap').touch()
+
+
+@pytest.mark.parametrize(('parameter', 'fill'), [
+    ('trace_file', traces_of_an_action), ('black_box.folder', box_of_an_action)])
+def test_traces_and_boxes_elsewhere_show_it_too(
+    parameter: str, fill: Callable[[Path], object], tmp_path: Path, make: Any,
+    capfd: pytest.CaptureFixture[str]
+) -> None:
+    fill(tmp_path / 'elsewhere')
+    path = tmp_path / 'new' / 'robot.journal'
+    given = {'journal_path': str(path), parameter: str(tmp_path / 'elsewhere')}
+    assert make(ActionLifecycleNode, **given).trigger_configure() != SUCCESS
+    assert 'there was one: elsewhere ' in capfd.readouterr().err
+    given[parameter] = str(tmp_path / 'nothing')
+    node = make(ActionLifecycleNode, **given)
+    assert node.trigger_configure() == node.trigger_cleanup() == SUCCESS
+
+
+REFUSED, CONNECTED, DISCONNECTED = (
+    LedgerSync.REFUSED, LedgerSync.CONNECTED, LedgerSync.DISCONNECTED)
+
+
+@pytest.mark.parametrize(('told', 'locks'), [
+    ([(REFUSED, 7), (REFUSED, 7)], 1),
+    ([(CONNECTED, 7), (REFUSED, 7)], 1),  # latched: the state of before
+    ([(DISCONNECTED, 0), (CONNECTED, 0), (CONNECTED, 1), (REFUSED, 1)], 0),  # a key was changed
+    ([(REFUSED, 0)], 0)])
+def test_the_ledger_shows_it(
+    told: list[tuple[int, int]], locks: int, tmp_path: Path, make: Any
+) -> None:
+    node = make(ActionLifecycleNode, journal_path=str(tmp_path / 'robot.journal'))
+    assert node.trigger_configure() == SUCCESS
+    for state, seq in told:
+        if (state, seq) == (CONNECTED, 1):
+            node.journal.append(Entry('note'))
+        node.ledger._update(LedgerSync(state=state, ledger_seq=seq))
+    found = node.journal.open_rows('lock')
+    assert len(found) == locks
+    assert all(row.action_id == '*' and 'the ledger of the fleet has 7 rows' in row.cause
+               for row in found)
+    assert node.trigger_cleanup() == SUCCESS
+
+
+def test_a_journal_that_has_rows_is_not_new(tmp_path: Path, make: Any) -> None:
+    """Rows of others in the ledger are told as before, and lock nothing."""
+    used(tmp_path / 'robot.journal')
+    node = make(ActionLifecycleNode, journal_path=str(tmp_path / 'robot.journal'))
+    assert node.trigger_configure() == SUCCESS
+    node.ledger._update(LedgerSync(state=REFUSED, ledger_seq=7))
+    assert node.journal.open_rows('lock') == []
+    assert node.trigger_cleanup() == SUCCESS
+
+
+@pytest.mark.parametrize('rows', [0, 3])
+def test_rows_in_redis_lock_the_new_journal_of_a_robot(tmp_path: Path, rows: int) -> None:
+    server, path = RedisServer(), tmp_path / 'robot.journal'
+    with Journal(path) as journal:
+        for _ in range(rows):
+            journal.append(Entry('note'))
+        apply(server, list(journal.rows()), path)
+    for file in tmp_path.glob('robot.journal*'):
+        file.unlink()
+    rig = Rig(path, server.url)
+    node = ActionLifecycleNode(context=rig.context, parameter_overrides=[
+        Parameter('journal_path', value=str(path))])
+    try:
+        rig.executor.add_node(node)
+        assert node.start()  # with nothing known of the ledger
+        assert node.orchestrator is not None and not node.orchestrator.resources.locked
+        assert rig.node.start()
+        rig.until(lambda: rig.told.state == (REFUSED if rows else CONNECTED))
+        if rows:
+            assert (rig.told.ledger_seq, rig.told.backlog) == (rows, 0)
+            rig.until(lambda: '*' in node.orchestrator.resources.locked)
+        else:  # a message of the sync that knows the rows of this journal
+            node.journal.append(Entry('note'))
+            rig.until(lambda: rig.told.ledger_seq == 1)
+            assert not node.orchestrator.resources.locked
+        with JournalReader(path) as reader:
+            assert [row.action_id for row in reader.open_rows('lock')] == ['*'] * (rows > 0)
+    finally:
+        node.trigger_shutdown()
+        rig.executor.remove_node(node)
+        destroy(node)
+        rig.close()
+        server.close()
 
 
 def test_first_start_of_a_robot_needs_no_answer(tmp_path: Path) -> None:

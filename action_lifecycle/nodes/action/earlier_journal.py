@@ -24,14 +24,17 @@ LOCKED = ('this journal is new, and there was one before it ({signs}): what it h
           'what was moving, is not known')
 
 
-def open_journal(path: Path, durability: dict[str, str], new: bool) -> Journal:
+def open_journal(
+    path: Path, durability: dict[str, str], new: bool, traces: str = '', boxes: str = ''
+) -> Journal:
     """
     Open the journal at `path`; one that takes the place of an earlier one begins locked.
 
-    `new`: a person has said that an empty journal is meant. Raises LifecycleError if it must be
-    said, and JournalError as `Journal`.
+    `new`: a person has said that an empty journal is meant. `traces`, `boxes`: evidence traces and
+    folder of the black boxes that are not beside it. Raises LifecycleError if it must be said, and
+    JournalError as `Journal`.
     """
-    signs = '; '.join(signs_of_an_earlier_one(Path(os.path.realpath(path))))
+    signs = '; '.join(signs_of_an_earlier_one(Path(os.path.realpath(path)), traces, boxes))
     if signs and not new:
         raise LifecycleError(
             f'{path}: there is no journal, but there was one: {signs}. Look for it, and put it '
@@ -41,15 +44,19 @@ def open_journal(path: Path, durability: dict[str, str], new: bool) -> Journal:
     journal = Journal(path, durability=durability)
     if signs:
         try:
-            journal.append(Entry('lock', action_id=EVERYTHING, event='lock',
-                                 cause=LOCKED.format(signs=signs)))
+            journal.append(lock_of(signs))
         except BaseException:
             journal.close()
             raise
     return journal
 
 
-def signs_of_an_earlier_one(path: Path) -> list[str]:
+def lock_of(signs: str) -> Entry:
+    """Return the entry by which nothing starts until a person has looked at the robot."""
+    return Entry('lock', action_id=EVERYTHING, event='lock', cause=LOCKED.format(signs=signs))
+
+
+def signs_of_an_earlier_one(path: Path, traces: str = '', boxes: str = '') -> list[str]:
     """Return what shows that there was a journal at `path`; nothing if one is there."""
     try:
         if path.stat().st_size or not path.is_file():
@@ -60,19 +67,25 @@ def signs_of_an_earlier_one(path: Path) -> list[str]:
     for suffix in ('.lock', '-wal'):
         if _size(path.with_name(path.name + suffix)):
             signs.append(f'{path.name}{suffix} is there')
-    traces = path.with_name(f'{path.stem}.traces')
-    if _size(traces):
-        try:
-            with TraceReader(traces) as reader:
-                if next(iter(reader.traces()), None) is not None:
-                    signs.append(f'{traces.name} has evidence of actions')
-        except TraceError:
-            signs.append(f'{traces.name} is there')
-    for folder, ending in (('boxes', '.mcap'), ('recipes', '.json')):
-        beside = path.with_name(f'{path.stem}.{folder}')
-        if next(beside.glob(f'*{ending}'), None) is not None:
-            signs.append(f'{beside.name} is not empty')
+    for file in _with_given(path.with_name(f'{path.stem}.traces'), traces):
+        if _size(file):
+            try:
+                with TraceReader(file) as reader:
+                    if next(iter(reader.traces()), None) is not None:
+                        signs.append(f'{file.name} has evidence of actions')
+            except TraceError:
+                signs.append(f'{file.name} is there')
+    for folder, given, ending in (('boxes', boxes, '.mcap'), ('recipes', '', '.json')):
+        for place in _with_given(path.with_name(f'{path.stem}.{folder}'), given):
+            if next(place.glob(f'*{ending}'), None) is not None:
+                signs.append(f'{place.name} is not empty')
     return signs
+
+
+def _with_given(beside: Path, given: str) -> list[Path]:
+    """Return the path of a file beside the journal, and a given one if it is another."""
+    other = Path(os.path.realpath(Path(given).expanduser())) if given else beside
+    return [beside] if other == beside else [beside, other]
 
 
 def _size(path: Path) -> int:

@@ -62,12 +62,17 @@ class LedgerLink:
     Subscribes to the ledger node's status; `self.world` gates the motions of the given `world`.
 
     `lease_of(flow_id)` returns the name of the claim that a flow's motions need; '' for none.
+    `earlier(sign)` is called if the journal is empty now, and the ledger has rows of another one.
     """
 
     def __init__(
-        self, node: ManagedNode, journal: Journal, world: World, lease_of: Callable[[str], str]
+        self, node: ManagedNode, journal: Journal, world: World, lease_of: Callable[[str], str],
+        earlier: Callable[[str], None],
     ) -> None:
         self.world = LeaseGate(world, node, boot_time, lease_of)
+        self._journal = journal
+        self._earlier = earlier
+        self._is_new = not journal.last_seq()
         keep = int(node.parameter('compact_keep'))
         self._compactor = Compactor(journal, keep) if keep else None
         self._unsynced = bool(node.parameter('compact_unsynced'))
@@ -76,12 +81,22 @@ class LedgerLink:
 
     def _update(self, sync: LedgerSync) -> None:
         self.world.update(held_until(sync.leases, time.time(), boot_time()))
+        if self._is_new and sync.ledger_seq:
+            self._compare(sync)
         if self._compactor is None:
             return
         if sync.state == LedgerSync.CONNECTED:
             self._compactor.update(sync.journal_seq, sync.ledger_seq)
         elif sync.state == LedgerSync.DISABLED and self._unsynced:
             self._compactor.update(sync.journal_seq, sync.journal_seq)
+
+    def _compare(self, sync: LedgerSync) -> None:
+        """Tell of an earlier journal, from the first message about this one and the ledger."""
+        if sync.state == LedgerSync.REFUSED:
+            self._is_new = False
+            self._earlier(f'the ledger of the fleet has {sync.ledger_seq} rows of another one')
+        elif sync.state == LedgerSync.CONNECTED and sync.ledger_seq <= self._journal.last_seq():
+            self._is_new = False  # its rows are those of this journal
 
     def close(self) -> None:
         """Wait for a running compaction; to be called after the journal was closed."""

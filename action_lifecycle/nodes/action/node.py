@@ -11,7 +11,7 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from .bridge_client import BridgeClient
-from .earlier_journal import open_journal
+from .earlier_journal import lock_of, open_journal
 from .flows.control_server import ControlServer
 from .flows.edit_server import EditServer
 from .flows.flow_check import FlowCheck
@@ -46,6 +46,7 @@ from ...flow.recipes.recipe import Recipe
 from ...flow.recipes.recipe_making import RecipeMaker
 from ...flow.run.flow_run import FlowRun
 from ...flow.run.recorder import JournalRecorder
+from ...flow.scheduling.scheduler import EVERYTHING
 from ...graphs.packaged import config_file, packaged_graph
 from ...graphs.state_types import REGISTRY
 from ...journal.flow_rows import event_data, event_text, flow_event
@@ -102,7 +103,8 @@ class ActionLifecycleNode(ManagedNode):
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
     Parameters: `journal_path` (string): file of the journal; `new_journal` (bool): an empty
-    journal may take the place of one that is missing; `flow_folders` (string list):
+    journal may take the place of one that is missing; `trace_file`, `black_box.folder` (string):
+    as for the bridge, they show whether there was one; `flow_folders` (string list):
     folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
     `bridge_timeout` (double, s): maximum wait for a bridge that is
     away, inactive, or does not know its safety topics yet; `ledger` (string):
@@ -125,6 +127,10 @@ class ActionLifecycleNode(ManagedNode):
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('new_journal', False, 'Whether an empty journal may take the place of one '
                      'that is missing; nothing starts then until clear_stop.')
+        self.declare('trace_file', '', "The bridge's file of the evidence traces, which shows "
+                     'that there was a journal; empty: beside the journal.')
+        self.declare('black_box.folder', '', "The bridge's folder of the black boxes, which shows "
+                     'that there was a journal; empty: beside the journal.')
         self.declare('flow_folders', [str(config_file('flows'))],
                      'Folders of the flows that are given by name.')
         self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
@@ -159,7 +165,9 @@ class ActionLifecycleNode(ManagedNode):
     def configure(self) -> None:
         """Open the journal and create the interfaces."""
         path = new_journal_path(self)
-        self.journal = open_journal(path, durability(self), bool(self.parameter('new_journal')))
+        self.journal = open_journal(
+            path, durability(self), bool(self.parameter('new_journal')),
+            str(self.parameter('trace_file')), str(self.parameter('black_box.folder')))
         self.defer(self._close_journal)
         self.claim_name()
         self.get_logger().info(f'journal: {path}')
@@ -169,7 +177,8 @@ class ActionLifecycleNode(ManagedNode):
         bridge, wait = self.parameter('bridge'), self.parameter('bridge_timeout')
         self.world = BridgeClient(self, bridge, wait)
         self.defer(self.world.destroy)
-        self.ledger = LedgerLink(self, self.journal, self.world, self._lease_of)
+        self.ledger = LedgerLink(
+            self, self.journal, self.world, self._lease_of, self._had_an_earlier_journal)
         self.defer(self.ledger.close)
         self.facts = KnownFacts(self, bridge)
         self.operators = Operators(self, self.journal, self.facts)
@@ -267,6 +276,17 @@ class ActionLifecycleNode(ManagedNode):
         if self.journal is not None:
             self.journal.close()
             self.journal = None
+
+    def _had_an_earlier_journal(self, sign: str) -> None:
+        """Lock everything: what the journal before this new one had locked is not known."""
+        assert self.journal is not None
+        lock = lock_of(sign)
+        self.get_logger().error(
+            f'{self.journal.path}: {lock.cause}; nothing starts until clear_stop')
+        if self.orchestrator is not None:
+            self.orchestrator.resources.lock_all({EVERYTHING: lock.cause})
+            self._safety.publish_locks()
+        self.journal.append(lock)
 
     def _recipe(self, name: str, action_id: str) -> dict[str, Any]:
         return Recipe.load(self.recipes, name).fragment(action_id)

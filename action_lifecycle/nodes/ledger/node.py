@@ -250,7 +250,7 @@ class LedgerNode(ManagedNode):
                 state=LedgerSync.REFUSED if status.refused else LedgerSync.CONNECTED
                 if status.connected else LedgerSync.DISCONNECTED,
                 journal_seq=max(seq, status.journal_seq), ledger_seq=status.ledger_seq,
-                backlog=max(seq, status.journal_seq) - status.ledger_seq,
+                backlog=max(seq - status.ledger_seq, status.journal_seq - status.ledger_seq, 0),
                 lag=status.lag, last_error=status.last_error or error,
                 leases=self._leases())
         if self._published is not None:
