@@ -150,6 +150,16 @@ def test_a_publisher_that_appears_late_with_its_own_qos_is_read(own: Rig) -> Non
     assert own.result(handle).verdict == CONFIRMED
 
 
+def test_a_reliable_publisher_that_appears_late_is_heard_without_a_loss(own: Rig) -> None:
+    handle = own.confirm('load > 0.5', hold=1.5, within=8.0)
+    own.spin(0.1)
+    load = own.robot.create_publisher(Float64, 'load', 100)
+    timer = own.robot.create_timer(0.01, lambda: load.publish(Float64(data=1.0)))
+    assert own.result(handle).verdict == CONFIRMED
+    assert own.bridge._facts._lost == {}
+    own.robot.destroy_timer(timer)
+
+
 def test_publishers_with_different_qos_are_all_read(own: Rig) -> None:
     reliable = own.robot.create_publisher(Float64, 'load', QoSProfile(depth=1))
     best = own.robot.create_publisher(

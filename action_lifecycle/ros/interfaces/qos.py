@@ -52,10 +52,10 @@ def sensor_qos(publishers: Iterable[Any], *, depth: int) -> QoSProfile:
     Return a profile that is compatible with all these publishers.
 
     `publishers`: the result of `Node.get_publishers_info_by_topic`. The profile is reliable only
-    if all publishers are; without publishers it is best effort.
+    if all publishers are. Without publishers it is, too: one that is reliable may be heard before
+    it is found, and a subscription that is then made again for it loses messages.
     """
-    profiles = [publisher.qos_profile for publisher in publishers]
-    reliable = bool(profiles) and all(
-        profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
+    reliable = all(publisher.qos_profile.reliability == QoSReliabilityPolicy.RELIABLE
+                   for publisher in publishers)
     return QoSProfile(depth=depth, reliability=(
         QoSReliabilityPolicy.RELIABLE if reliable else QoSReliabilityPolicy.BEST_EFFORT))
