@@ -36,10 +36,12 @@ class FactValue:
     name: str
     value: Any
     stamp: float  #: ROS time in s of the sample; 0: none
-    topic: str  #: '' for constants and expressions
+    topic: str  #: '' for tf, constants and expressions
     validity: Validity
     unit: str = ''
     note: str = ''  #: why the newest sample has no value, or why the fact is unhealthy
+    late: float = 0.0  #: age in s of the newest sample when it came, if it was stale then
+    tf: bool = False  #: whether it is read from tf
 
     def numbers(self) -> list[float] | None:
         """Return the value as a flat list of numbers; None if it is not numeric."""

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from .condition import WatchOutcome, WatchResult
 from .evidence import Evidence, FactValue, TruthValue, Validity
 from .expressions.functions import NAN
+from .facts.facts_file import TF_TOPICS
 from ..lifecycle.ports import CONFIRM_CODES, Confirmation
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import value_in_words
+
+SIMULATED = 1e8  #: s; a stamp below is simulated time (it would be of 1973)
 
 
 class Topics(dict[str, str]):
@@ -73,14 +76,19 @@ def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
 
 def silence(fact: FactValue, now: float, topics: Topics) -> str:
     """Return why a fact has no value at `now` (ROS time, s), with topic and age of the sample."""
-    topic = topics.get(fact.topic, fact.topic)
-    if fact.stamp <= 0 and fact.note:
-        return fact.note
+    name = TF_TOPICS[0] if fact.tf else fact.topic
+    topic = topics.get(name, name)
     if fact.stamp <= 0:
-        why = topics.why(fact.topic) if topic else ''
+        why = topics.why(name) if topic else ''
+        if fact.note:
+            return fact.note + (f' ({topic}: {why})' if why and why not in fact.note else '')
         return f'no sample on {topic} yet' + (why and f' ({why})') if topic else 'not seen yet'
     age = f'{now - fact.stamp:.3g} s'
     if fact.validity is Validity.STALE:
+        if now - fact.stamp < 2 * fact.late:  # it came not long ago, for such a stamp
+            return _old_stamps(fact, topic)
+        if fact.tf:
+            return f'the newest transform on {topic} is {age} old'
         return f"{topic or 'the last sample'} has been silent for {age}"
     if fact.note and (fact.value is not None or not topic):  # unhealthy, or computed from such
         return fact.note
@@ -88,3 +96,12 @@ def silence(fact: FactValue, now: float, topics: Topics) -> str:
         return (f"the last sample{topic and f' on {topic}'} has no value: "
                 + (fact.note or NAN))
     return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"
+
+
+def _old_stamps(fact: FactValue, topic: str) -> str:
+    arrive = 'messages arrive' + (topic and f' on {topic}')
+    if fact.stamp < SIMULATED < fact.stamp + fact.late:
+        return f'{arrive}, but their stamps are {fact.stamp:.1f} s, those of a simulation, and ' \
+            'this node reads the clock of its machine: set use_sim_time alike'
+    return f'{arrive}, but their stamps are {fact.late:.3g} s old: look at the clocks of the ' \
+        'machines'

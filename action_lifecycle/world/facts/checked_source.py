@@ -91,6 +91,9 @@ class CheckedSource(Source):
     def stamp_at(self, now: float) -> float:
         return self.source.stamp_at(now)
 
+    def arrival(self, now: float) -> float:
+        return self.source.arrival(now)
+
     def expiry(self, now: float) -> float:
         return self.source.expiry(now)
 

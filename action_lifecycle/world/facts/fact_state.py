@@ -30,6 +30,7 @@ class Source:
 
     __slots__ = ('distrusted', 'max_age', 'name', 'topic', 'unit')
     parts: Sequence[Source] = ()  #: the facts that it is computed from
+    tf = False  #: whether it is read from tf
 
     def __init__(self, name: str, topic: str, unit: str, max_age: float) -> None:
         self.distrusted = ''  #: why the messages of its topic do not count
@@ -50,6 +51,10 @@ class Source:
     def stamp_at(self, now: float) -> float:
         """Return the stamp of the newest sample; -inf: no sample, inf: it does not age."""
         raise NotImplementedError
+
+    def arrival(self, now: float) -> float:
+        """Return when the newest sample came; -inf: no sample."""
+        return self.stamp_at(now)
 
     def changes(self, now: float, max_age: float) -> float:
         """Return the next time at which the value may change without a new sample."""
@@ -72,17 +77,19 @@ class Source:
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         """Return value, stamp and validity for evidence."""
         stamp = self.stamp_at(now)
-        value = self.read(now, after, max_age)
+        value, late = self.read(now, after, max_age), 0.0
         if value is not None:
             validity = Validity.VALID
         elif math.isfinite(stamp) and now >= stamp + (max_age or self.max_age):
             validity = Validity.STALE
+            late = self.arrival(now) - stamp
         else:
             validity = Validity.UNKNOWN
         return FactValue(
             self.name, self.read(now, -math.inf, math.inf) if value is None else value,
             stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
-            self.distrusted or self.why_not(now) if value is None else '')
+            self.distrusted or self.why_not(now) if value is None else '',
+            late if late >= (max_age or self.max_age) else 0.0, self.tf)
 
     def why_not(self, now: float) -> str:
         """Return why the newest sample has no value; '' if it has one or there is no sample."""
@@ -93,6 +100,7 @@ class TfSource(Source):
     """A pose between two frames."""
 
     __slots__ = ('_frames', '_part', '_pose', '_source', '_target')
+    tf = True
 
     def __init__(self, fact: TfFact, frames: Frames) -> None:
         super().__init__(fact.name, '', fact.spec.unit, fact.spec.max_age)
@@ -110,7 +118,7 @@ class TfSource(Source):
     def read(self, now: float, after: float, max_age: float) -> Any:
         if self._pose is None:
             return None
-        translation, rotation, stamp = self._pose
+        translation, rotation, stamp, _ = self._pose
         if not (stamp > after and now < stamp + (max_age or self.max_age)):
             return None
         if self._part == 'translation':
@@ -119,6 +127,12 @@ class TfSource(Source):
 
     def stamp_at(self, now: float) -> float:
         return -math.inf if self._pose is None else float(self._pose[2])
+
+    def arrival(self, now: float) -> float:
+        return -math.inf if self._pose is None else float(self._pose[3])
+
+    def why_not(self, now: float) -> str:
+        return self._frames.why_apart(self._target, self._source) if self._pose is None else ''
 
 
 class ConstantSource(Source):
@@ -184,11 +198,12 @@ class DerivedSource(Source):
 
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         described = super().describe(now, after, max_age)
-        if described.validity == Validity.UNKNOWN and any(
-                part.describe(now, after, max_age).validity == Validity.STALE
-                for part in self.parts):
-            return replace(described, validity=Validity.STALE)
-        return described
+        if described.validity is Validity.VALID:
+            return described
+        stale = [found.late for part in self.parts
+                 for found in [part.describe(now, after, max_age)]
+                 if found.validity is Validity.STALE]
+        return replace(described, validity=Validity.STALE, late=max(stale)) if stale else described
 
 
 def finite(value: Any, infinite: bool = False) -> Any:

@@ -20,15 +20,17 @@ from ...documents.stamps import to_seconds
 
 Array = npt.NDArray[np.float64]
 MAX_CHAIN = 100
+NAMED = 10  #: maximum number of frames in a message
 
 
 class Transform(NamedTuple):
-    """The pose of a frame in its parent; `stamp` in s, infinite if static."""
+    """The pose of a frame in its parent; `stamp` in s, infinite if static, `received` in s."""
 
     parent: str
     translation: Array  #: shape (3,), m
     rotation: Array  #: shape (4,), quaternion
     stamp: float
+    received: float  #: when the first transform of this stamp came
 
 
 class Frames:
@@ -65,39 +67,58 @@ class Frames:
             if not np.isfinite(length) or length < 1e-6 or not np.isfinite(translation).all():
                 continue
             self._frames[child] = Transform(
-                entry.header.frame_id.lstrip('/'), translation, rotation / length, seconds)
+                entry.header.frame_id.lstrip('/'), translation, rotation / length, seconds,
+                old.received if old is not None and old.stamp == seconds else received)
             moved.add(child)
         return moved
 
-    def pose(self, target: str, source: str) -> tuple[Array, Array, float] | None:
+    def pose(self, target: str, source: str) -> tuple[Array, Array, float, float] | None:
         """
-        Return translation (m), quaternion and stamp (s) of `source` in `target`; None: no path.
+        Return translation (m), quaternion, stamp and arrival (s) of `source` in `target`.
 
-        The stamp is infinite if all transforms between them are static.
+        Stamp and arrival are those of the transform with the oldest stamp, and infinite if all
+        transforms between them are static. None: there is no path.
         """
         down = self._to_root(source)
         up = self._to_root(target)
         common = next((frame for frame in down if frame in up), None)
         if common is None:
             return None
-        p, q, stamp = down[common]
-        p_target, q_target, stamp_target = up[common]
+        p, q, oldest = down[common]
+        p_target, q_target, oldest_target = up[common]
         inverse = q_target * (-1.0, -1.0, -1.0, 1.0)
-        return (rotate(inverse, p - p_target), multiply(inverse, q), min(stamp, stamp_target))
+        return (rotate(inverse, p - p_target), multiply(inverse, q),
+                *min(oldest, oldest_target))
 
-    def _to_root(self, frame: str) -> dict[str, tuple[Array, Array, float]]:
+    def why_apart(self, target: str, source: str) -> str:
+        """Return why there is no pose between two frames; '' if there is, or nothing came."""
+        frames = {*self._frames, *(step.parent for step in self._frames.values())}
+        missing = [f"'{frame}'" for frame in (target, source) if frame not in frames]
+        if not frames:
+            return ''
+        if missing:
+            known = [*sorted(frames)[:NAMED], *(['…'] if len(frames) > NAMED else [])]
+            return f"no transform names the frame {' or '.join(missing)}; " \
+                f"there are {', '.join(known)}"
+        if self.pose(target, source) is None:
+            return f"no transforms connect '{source}' to '{target}'"
+        return ''
+
+    def _to_root(self, frame: str) -> dict[str, tuple[Array, Array, tuple[float, float]]]:
         """Return the pose of the frame in each frame between it and the root."""
-        translation, rotation, stamp = np.zeros(3), np.array((0.0, 0.0, 0.0, 1.0)), np.inf
-        poses = {frame: (translation, rotation, stamp)}
+        translation, rotation = np.zeros(3), np.array((0.0, 0.0, 0.0, 1.0))
+        oldest = np.inf, np.inf  # stamp and arrival
+        poses = {frame: (translation, rotation, oldest)}
         while frame in self._frames and len(poses) < MAX_CHAIN:
             step = self._frames[frame]
             translation = step.translation + rotate(step.rotation, translation)
             rotation = multiply(step.rotation, rotation)
-            stamp = min(stamp, step.stamp)
+            if step.stamp < np.inf:
+                oldest = min(oldest, (step.stamp, step.received))
             frame = step.parent
             if frame in poses:
                 break  # a loop, so there is no root
-            poses[frame] = translation, rotation, stamp
+            poses[frame] = translation, rotation, oldest
         return poses
 
 

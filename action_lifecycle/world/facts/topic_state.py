@@ -26,7 +26,7 @@ class TopicSource(Source):
     """The newest sample of a topic."""
 
     __slots__ = ('_declared', '_elements', '_frame', '_frame_of', '_known', '_read', '_stamp_of',
-                 'problem', 'rivals', 'stamp', 'value')
+                 'arrived', 'problem', 'rivals', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -43,6 +43,7 @@ class TopicSource(Source):
     def clear(self) -> None:
         self.value: Any = None
         self.stamp = -math.inf
+        self.arrived = -math.inf
         self.problem = ''  #: why the newest sample has no value
 
     def take(self, message: Any, latest: float) -> bool:
@@ -78,6 +79,8 @@ class TopicSource(Source):
             if self.rivals is not None:
                 self.rivals.other(message, latest)
             return False
+        if stamp > self.stamp:
+            self.arrived = latest
         self.stamp = stamp
         self.value = value
         if self.rivals is not None:
@@ -122,6 +125,9 @@ class TopicSource(Source):
 
     def stamp_at(self, now: float) -> float:
         return self.stamp
+
+    def arrival(self, now: float) -> float:
+        return self.arrived
 
     def why_not(self, now: float) -> str:
         return self.problem if self.value is None else ''
