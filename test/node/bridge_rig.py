@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import json
 import math
 import os
@@ -117,8 +117,10 @@ class Gripper:
 class Rig:
     """One process, one executor: the bridge, the robot, and who asks the bridge."""
 
+    joint = 'gripper'
+
     def __init__(self, folder: Path, facts: str = FACTS, *, own_bridge: bool = True,
-                 **parameters: Any) -> None:
+                 arguments: Sequence[str] = (), **parameters: Any) -> None:
         os.environ.setdefault('ROS_LOG_DIR', str(folder))
         self.folder = folder
         path = folder / 'facts.yaml'
@@ -127,7 +129,7 @@ class Rig:
         self.domain = domain_id()
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
-        rclpy.init(context=self.context, domain_id=self.domain)
+        rclpy.init(args=list(arguments), context=self.context, domain_id=self.domain)
         self.executor = make_executor(context=self.context)
         given = {'facts_file': str(path), 'facts_rate': 20.0, **parameters}
         self.bridge: Any = WorldModelBridge(context=self.context, parameter_overrides=[
@@ -173,7 +175,7 @@ class Rig:
             self.publish_gap(self.gap)
 
     def publish_gap(self, gap: float, stamp: float | None = None) -> None:
-        message = JointState(name=['gripper'], position=[gap], velocity=[self.moving])
+        message = JointState(name=[self.joint], position=[gap], velocity=[self.moving])
         message.header.stamp = to_time(self.now() if stamp is None else stamp)
         self.joints.publish(message)
 

@@ -55,8 +55,8 @@ limits:
 class Stack(Rig):
     """The rig with an action node."""
 
-    def __init__(self, folder: Path, facts: str = FACTS) -> None:
-        super().__init__(folder, facts)
+    def __init__(self, folder: Path, facts: str = FACTS, **how: Any) -> None:
+        super().__init__(folder, facts, **how)
         self.path = folder / 'journal'
         self.lifecycle = ActionLifecycleNode(context=self.context, parameter_overrides=[
             Parameter('journal_path', value=str(self.path))])
@@ -74,7 +74,10 @@ class Stack(Rig):
 
     def submit(self, *, position: str = '0.01', maintain: str = 'gap > -1') -> Any:
         """Start the flow; returns the handle of its goal."""
-        text = FLOW.replace('POSITION', position).replace('MAINTAIN', maintain)
+        return self.submit_text(FLOW.replace('POSITION', position).replace('MAINTAIN', maintain))
+
+    def submit_text(self, text: str) -> Any:
+        """Start a flow; returns the handle of its goal."""
         handle = self.wait(self.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
         assert handle.accepted
         return handle
