@@ -52,6 +52,20 @@ def with_boxes(path: Path) -> None:
     box_of_an_action(path.with_name('robot.boxes'))
 
 
+def with_wal(path: Path) -> None:
+    """Leave what a journal has in its WAL only."""
+    for file in path.parent.glob(f'{path.name}*'):
+        file.unlink()
+    path.with_name('robot.journal-wal').write_bytes(b'x' * 32)
+
+
+def with_recipes(path: Path) -> None:
+    for file in path.parent.glob(f'{path.name}*'):
+        file.unlink()
+    path.with_name('robot.recipes').mkdir()
+    path.with_name('robot.recipes').joinpath('place.json').touch()
+
+
 def renamed(path: Path) -> None:
     path.rename(path.with_name('away'))
 
@@ -61,7 +75,9 @@ VANISHED: dict[Callable[[Path], object], str] = {
     renamed: r'robot\.journal\.lock is there',
     lambda path: os.truncate(path, 0): 'the file is empty',
     all_deleted: r'robot\.traces has evidence of actions',
-    with_boxes: r'robot\.boxes is not empty'}
+    with_boxes: r'robot\.boxes is not empty',
+    with_wal: r'robot\.journal-wal is there',
+    with_recipes: r'robot\.recipes is not empty'}
 
 
 @pytest.mark.parametrize('vanish', VANISHED)
