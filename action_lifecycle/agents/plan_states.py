@@ -87,6 +87,10 @@ class PlannerState(ReadyState):
                 'steps': {'type': 'array', 'minItems': 1, 'maxItems': most,
                           'items': object_schema({'task': {'type': 'string'}, 'tool': {
                               'type': 'string', 'enum': ['', *tools]}})}})))
+        for step in plan['steps']:  # `call_llm` of another agent may not keep to the schema
+            if step.get('tool') and step['tool'] not in tools:
+                raise ChoiceError(self.name, list(tools), 'the plan uses the tool '
+                                  f"{step['tool']!r:.200}, of which it was not told")
         self._next = self.config.get('permission' if plan['question'] else 'planned')
         return {PLAN: plan, DONE: []}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.engine import Session, State, StateHandler
+from action_lifecycle.engine import ChoiceError, Session, State, StateHandler
 from action_lifecycle.graphs.loader import load_graph
 from action_lifecycle.graphs.state_types import Pause, REGISTRY
 from action_lifecycle.journal import JournalError
@@ -193,3 +193,24 @@ def test_a_state_that_was_killed_after_its_pause_is_asked_about(
         assert question.kind == 'resume' and question.key == '1.run.0.after1'
         await rig.close()
     run(main())
+
+
+@pytest.mark.parametrize('tool, told', [
+    ('drive', ''), ('', ''),
+    ('reboot', "the plan uses the tool 'reboot', of which it was not told; to choose from: "
+     'drive, look')])
+def test_a_plan_may_use_only_the_tools_that_the_planner_was_told_of(tool: str, told: str) -> None:
+    driver = Driver()
+    driver.agent.replies = lambda context, schema: {
+        'goal': 'g', 'question': '', 'steps': [{'task': 'go', 'tool': tool}]}
+    handler = StateHandler(graph=load_graph(TALK.replace('TYPE', 'planner'), name='talk.yaml'))
+
+    async def main() -> str:
+        try:
+            await handler.get_state('work').run([], driver.agent)
+        except ChoiceError as error:
+            return str(error)
+        return ''
+
+    said = run(main())
+    assert told in said and bool(told) is bool(said)
