@@ -97,6 +97,16 @@ def has_gaps(goal: Any) -> bool:
     return isinstance(goal, list) and any(map(has_gaps, goal))
 
 
+def gaps(goal: Any) -> list[str]:
+    """Return the expressions of `{fact: …}` and `{expr: …}` in a goal."""
+    if isinstance(goal, dict):
+        if goal.keys() in ({'fact'}, {'expr'}):
+            text = next(iter(goal.values()))
+            return [text] if isinstance(text, str) else []
+        return [text for value in goal.values() for text in gaps(value)]
+    return [text for value in goal for text in gaps(value)] if isinstance(goal, list) else []
+
+
 @dataclass(frozen=True)
 class MotionRequest:
     """

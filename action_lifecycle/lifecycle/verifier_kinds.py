@@ -23,6 +23,9 @@ ANSWERS = {'yes': 'completed', 'not yet': 'pending', 'no': 'error'}
 class SensorVerify(VerifySpec):
     """The sensors: the evidence of `confirm` is enough. The default."""
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield from ()
+
     def ask(
         self, request: VerifyRequest, verifier: Verifier, verdict: Callable[[Verdict], None]
     ) -> None:
@@ -36,6 +39,9 @@ class OperatorVerify(VerifySpec):
     question: str = Field(default='', description='Template of what the person is asked.')
 
     late = ('question',)
+
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield from ()
 
     def ask(
         self, request: VerifyRequest, verifier: Verifier, verdict: Callable[[Verdict], None]
@@ -69,6 +75,9 @@ class ServiceVerify(VerifySpec):
 
     late = ('request',)
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield 'service', self.service, self.type
+
     def faults(self) -> Iterator[tuple[str, str]]:
         if not self.service:
             yield '', "a verifier by service needs 'service', its name"
@@ -91,6 +100,9 @@ class CheckerVerify(VerifySpec):
     checker: str = Field(default='', description='Name of the checker.')
 
     repeats = False
+
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield 'checker', self.checker, 'checker'
 
     def faults(self) -> Iterator[tuple[str, str]]:
         if not self.checker:

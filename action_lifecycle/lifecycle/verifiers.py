@@ -89,6 +89,14 @@ class VerifySpec(VariantModel):
         """Yield the faults when the flow is loaded, as (field, message); field '': all of it."""
         yield from ()
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        """
+        Yield what it uses, of which a planner has to be told: field, name and type.
+
+        The type is that of the service, or a word, such as checker.
+        """
+        yield 'by', self.by, 'verifier'
+
     def faults_in_node(
         self, parameters: Collection[str], verifier: Verifier
     ) -> Iterator[tuple[str, str]]:

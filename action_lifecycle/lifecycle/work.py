@@ -162,6 +162,15 @@ class WorkSpec(StrictModel):
         """Return what it uses, such as the name of a server, for people."""
         return self.kind
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        """
+        Yield what it uses, of which a planner has to be told: field, name and type.
+
+        The type is that of the server, service or topic, or a word, such as tool. A kind of work
+        that names nothing of the kind is itself what is used.
+        """
+        yield '', self.kind, 'work'
+
     def needs_stopped(self) -> bool:
         """Return whether only the `stopped` condition of the action can show its stop."""
         return False
@@ -214,6 +223,10 @@ class NestingSpec(WorkSpec):
     """
 
     stops_slowly = True
+
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        """Yield nothing: the actions of the nested flow are looked at as those of any flow."""
+        yield from ()
 
     def action_fields(self) -> dict[str, Any]:
         """Return the fields of an action that has only this work."""

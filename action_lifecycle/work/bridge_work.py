@@ -43,6 +43,9 @@ class BridgeWork(WorkSpec):
     def target(self) -> str:
         return self.name
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield self.name_field, self.name, self.type
+
     @property
     def data(self) -> dict[str, Any]:
         """Return the fields of the goal, request or message."""

@@ -29,6 +29,9 @@ class GraphSpec(WorkSpec):
     late = ('graph',)
     stops_slowly = True
 
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield 'graph', self.graph, 'graph'
+
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield a template in the name of a file, and an input that is no JSON."""
         if '\n' not in self.graph and has_template(self.graph):

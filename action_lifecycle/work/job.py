@@ -13,7 +13,7 @@ from pydantic import Field
 from ..documents.models import seconds
 from ..documents.templates.template import has_template
 from ..invoke.wire import pack, WireError
-from ..invoke.work import read_work, with_time_limit, Work, WorkError
+from ..invoke.work import read_work, tasks_of, with_time_limit, Work, WorkError
 from ..lifecycle.work import register_work, WorkSpec
 
 
@@ -46,6 +46,10 @@ class JobSpec(WorkSpec):
                 pack(self.input)
             except WireError as error:
                 yield 'input', f"it can't be sent to a task: {error}"
+
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        for task in tasks_of(self.work()):
+            yield 'invoke', task.call, 'job'
 
     def work(self) -> Work:
         """Return the tasks; raises `WorkError`."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
@@ -22,3 +23,6 @@ class ToolSpec(WorkSpec):
         default={}, description='Its arguments, which must fit its JSON Schema.')
     time_limit: float = seconds(
         0.0, 'Seconds for the result; 0: the limit of the tool.', most=86400)
+
+    def uses(self) -> Iterator[tuple[str, str, str]]:
+        yield 'name', self.name, 'tool'

@@ -31,6 +31,7 @@ ANSWERS = {
     'invalid': 'flow: planned\nactions: [\n',
     'cycle': GOOD.replace('    motion:', '    after: open\n    motion:'),
     'server': GOOD.replace('gripper_cmd', 'griper_cmd'),
+    'fact': GOOD.replace('gap >', 'gripe >'),
     'name': GOOD.replace('gripper_cmd', 'gripper cmd?'),
     'field': GOOD.replace('max_effort', 'max_efort'),
     'limit': GOOD.replace('20.0', '2000.0'),

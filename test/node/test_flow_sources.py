@@ -126,7 +126,10 @@ def test_words_become_a_flow_that_runs_and_is_verified(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(('word', 'said'), [
-    ('invalid', 'planned.yaml'), ('server', "did you mean '/gripper_controller/gripper_cmd'"),
+    ('invalid', 'planned.yaml'),
+    ('server', "there is no action server 'gripper_controller/griper_cmd' of type "
+     "'control_msgs/action/GripperCommand' among those that the planner was told of: "),
+    ('fact', "there is no fact 'gripe' among those that the planner was told of: "),
     ('name', 'gripper cmd?'), ('field', 'max_efort'), ('limit', '2000'),
     ('unsafe', 'reads no fact'), ('bomb', 'expands'), ('refuse', 'I would rather not')])
 def test_what_is_wrong_is_told_to_the_planner_and_nothing_moves(

@@ -66,6 +66,10 @@ transitions:
   - {event: right, from: ask, to: right, default: true}
 """
 PLANNED = {'flow_yaml': FLOW, 'message': 'so'}
+TOLD: dict[str, Any] = {
+    'capabilities': ['gripper/cmd control_msgs/action/GripperCommand'],
+    'facts': WorldState(facts=[Fact(name='load', validity=Fact.VALID, numbers=[0.5])])}
+"""What a request tells of that the flow uses."""
 
 
 class Rig:
@@ -147,9 +151,7 @@ def test_a_model_plans_with_the_facts_and_servers_that_it_is_given(rig: Any) -> 
     one = rig()
     one.endpoint.answers = [PLANNED]
     answer = one.answer(Plan.Request(
-        request='Halte es 🤖', capabilities=['gripper/cmd control_msgs/action/GripperCommand'],
-        facts=WorldState(facts=[Fact(name='load', validity=Fact.VALID, numbers=[0.5])]),
-        errors=['flow:1:1: it was wrong']), Plan)
+        request='Halte es 🤖', errors=['flow:1:1: it was wrong'], **TOLD), Plan)
     assert (answer.accepted, answer.flow_yaml, answer.edit_yaml, answer.message) == (
         True, FLOW, '', 'so')
     data = json.loads(one.endpoint.requests[0]['messages'][1]['content'])
@@ -247,14 +249,14 @@ def test_while_the_model_thinks_the_node_answers_others_and_can_be_stopped(rig: 
     assert 'not active' in one.answer(Plan.Request(request='x'), Plan, 10.0).message
     assert one.node.trigger_activate() == SUCCESS
     one.endpoint.always = PLANNED
-    assert one.answer(Plan.Request(request='x'), Plan).accepted
+    assert one.answer(Plan.Request(request='x', **TOLD), Plan).accepted
 
 
 def test_the_key_is_no_parameter(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('OPENAI_API_KEY', 'a secret')
     one = rig()
     one.endpoint.always = PLANNED
-    assert one.answer(Plan.Request(request='x'), Plan).accepted
+    assert one.answer(Plan.Request(request='x', **TOLD), Plan).accepted
     assert one.endpoint.keys == ['Bearer a secret']
     names = one.node.list_parameters([], 0).names
     assert 'base_url' in names and 'a secret' not in str(
@@ -284,7 +286,7 @@ def test_a_service_is_a_tool_that_the_planner_may_use(rig: Any, tmp_path: Path) 
     one.other.create_service(SetBool, 'light', serve)
     one.endpoint.answers = [{'next_state': 'use_tool'}, {'data': 'on'}, {'data': True},
                             {'next_state': 'plan'}, PLANNED]
-    assert one.answer(Plan.Request(request='Es ist dunkel'), Plan).accepted
+    assert one.answer(Plan.Request(request='Es ist dunkel', **TOLD), Plan).accepted
     assert switched == [True]
     shown = json.loads(one.endpoint.requests[-1]['messages'][1]['content'])['found_out']
     assert shown == [{'role': 'tool', 'name': 'lamp', 'content': {
@@ -303,7 +305,7 @@ def test_a_tool_that_needs_authorisation_asks_a_person_and_goes_on(
     one.endpoint.answers = [{'next_state': 'use_tool'}, {'tool_name': 'secret'}, {}]
     one.endpoint.always = lambda request: PLANNED if 'flow_yaml' in json.dumps(
         request['response_format']) else {'next_state': 'plan'}
-    planning = one.ask(Plan.Request(request='x'), Plan)
+    planning = one.ask(Plan.Request(request='x', **TOLD), Plan)
     asked, = one.wait(lambda: one.open)
     assert (asked.kind, asked.link) == ('authorize', 'https://lamps.example/connect')
     assert asked.question == 'To complete this request, please connect your lamps'

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import Fact, WorldState
 from action_lifecycle_msgs.srv import Plan
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
@@ -119,7 +120,9 @@ def test_goals_of_a_model_are_refused_like_any_others(
         {'next_state': 'use_tool'}, goal('wide'), goal(0.5), {'next_state': 'use_tool'},
         goal(0.06), {'next_state': 'plan'}, planned(FLOW)])
     system.until(ask.service_is_ready, 20, 'the service of the planner')
-    call = ask.call_async(Plan.Request(request='Open it, then plan.'))
+    call = ask.call_async(Plan.Request(
+        request='Open it, then plan.', facts=WorldState(facts=[Fact(name='gap')]),
+        capabilities=['gripper_controller/gripper_cmd control_msgs/action/GripperCommand']))
     system.until(call.done, 90, 'the plan')
     assert call.result().accepted, call.result().message
     refused, done = prompts(endpoint)[-1]['found_out']

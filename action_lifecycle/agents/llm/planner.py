@@ -4,22 +4,22 @@
 """
 A planner that asks a language model for a flow, or for an edit of a running one.
 
-The result is a valid flow file that names existing action servers only. Types, limits, facts and
-safety are checked later, as for any other flow.
+The result is a valid flow file, or an edit, that uses only what the request tells of. Types,
+limits and safety are checked later, as for any other flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .model import as_json, LanguageModel
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema
 from ...flow.files.edit import parse_edit
-from ...flow.files.flow import LoadedFlow
 from ...flow.files.loader import parse_flow
 from ...flow.planning.planners import PlanAnswer, PlanRequest
+from ...flow.planning.told import check_edit_text, check_flow, Told
 from ...lifecycle.text_format import evidence_in_words
 
 __all__ = ['ModelPlanner', 'PlanAnswer', 'PlanRequest']
@@ -44,13 +44,13 @@ actions:
 Instead of `motion`, an action may have one of these, if its name is below with such a type:
 call: {service: name, type: package/srv/Type, request: {}, physical: true}
 publish: {topic: name, type: package/msg/Type, message: {}, physical: true}
+tool: {name: name, arguments: {}}   # if its type below is tool
 
-Use only these action servers, services and topics:
+Use only these action servers, services, topics, tools and verifiers:
 %s
 and in expressions only these facts:
 %s
 """
-_WHAT = {'motion': 'action server', 'call': 'service', 'publish': 'subscribed topic'}
 _EDIT = """\
 A flow of a robot is running, and some of its actions have just ended. Answer with an edit of it,
 or an empty edit_yaml if nothing is to be changed. An edit is a list of steps in YAML, each with
@@ -68,7 +68,8 @@ Actions have the fields that they have in the flow. What has ended or is in moti
 changed. What depends on an action that has failed is skipped, and the flow fails, unless you add
 an action with 'replaces: failed_action' (and without 'after' of that name): then it depends on the
 new action. Do not repeat what has failed: read the evidence, and change what it shows to be wrong.
-Use only these action servers, services and topics:
+Use only what the flow uses already, and these action servers, services, topics, tools and
+verifiers:
 %s
 and in expressions only these facts:
 %s
@@ -124,22 +125,12 @@ def _fact(name: str, kinds: Mapping[str, str]) -> str:
 
 def _faults(answer: Mapping[str, Any], request: PlanRequest) -> list[str]:
     """Return the faults of an answer: an edit of the flow of the request, or a new flow."""
+    told = Told(things=list(request.capabilities), facts=list(request.facts))
     try:
         if not request.flow_yaml:
-            flow = parse_flow(answer['flow_yaml'], 'flow_yaml')
-            return list(_server_faults(flow, request.capabilities))
-        if answer['edit_yaml'].strip():
-            parse_edit(answer['edit_yaml'], 'edit_yaml')
+            check_flow(parse_flow(answer['flow_yaml'], 'flow_yaml'), told)
+        elif answer['edit_yaml'].strip():
+            check_edit_text(parse_edit(answer['edit_yaml'], 'edit_yaml'), request.flow_yaml, told)
     except LifecycleError as error:
         return str(error).splitlines()
     return []
-
-
-def _server_faults(flow: LoadedFlow, capabilities: Sequence[str]) -> Iterator[str]:
-    """Yield the servers, services and topics not in `capabilities`, unless that is empty."""
-    known = {tuple(line.split()[:2]) for line in capabilities if len(line.split()) >= 2}
-    for name, action in flow.actions.items():
-        for step in action.checked_steps:
-            if known and (step.name, step.type) not in known:
-                what = _WHAT.get(step.kind, step.kind)
-                yield f"action '{name}': there is no {what} '{step.name}' of type '{step.type}'"

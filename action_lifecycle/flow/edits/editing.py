@@ -76,8 +76,13 @@ class Editor:
     def propose(
         self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
         done: Callable[[EditResult | LifecycleError], None],
+        judge: Callable[[StagedEdit], None] = lambda staged: None,
     ) -> None:
-        """Check an edit, also with `check`; apply it; call `done` with the result or error."""
+        """
+        Check an edit, also with `check`; apply it; call `done` with the result or error.
+
+        `judge`: a further check of this author's edits, which raises `LifecycleError`.
+        """
         def checked(error: LifecycleError | None) -> None:
             try:
                 if error is not None:
@@ -93,6 +98,7 @@ class Editor:
 
         try:
             staged = self.stage(flow_id, edit, base_seq)
+            judge(staged)
         except LifecycleError as error:
             done(error)
             return

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import logging
 from typing import Any, Protocol
 
+from .told import Told
 from ..run.flow_run import FlowRun
+from ...documents.models import as_written
 from ...lifecycle.back_off import back_off
 from ...lifecycle.ports import Handle, LifecycleClock
 
@@ -35,12 +37,17 @@ _LOG = logging.getLogger('action_lifecycle')
 
 @dataclass(frozen=True)
 class PlanReply:
-    """The answer of a planner: a flow or an edit as YAML; `unreachable`: why there is none."""
+    """
+    The answer of a planner: a flow or an edit as YAML; `unreachable`: why there is none.
+
+    `told`: what the request told it of; the answer may use nothing else.
+    """
 
     accepted: bool = False
     answer: str = ''
     message: str = ''
     unreachable: str = ''
+    told: Told = Told()
 
 
 Reply = Callable[[PlanReply], None]
@@ -63,7 +70,8 @@ class Asker(ABC):
     One question to a planner.
 
     `tries`: number of answers; `failures`: number of consecutive calls that failed to reach the
-    planner; `errors`: those of the last answer, `answer`. `progress`: as a string, for people.
+    planner; `errors`: those of the last answer, `answer`, which was given to a request that had
+    `told`. `progress`: as a string, for people.
     """
 
     wanted = ''
@@ -74,6 +82,7 @@ class Asker(ABC):
         self.failures = 0
         self.errors: list[str] = []
         self.answer = ''
+        self.told = Told()
         self.progress = ''
         self._clock = clock
         self._under_way: Handle | None = None
@@ -146,7 +155,7 @@ class Asker(ABC):
             return
         self.tries += 1
         self.failures = 0
-        self.answer = reply.answer
+        self.answer, self.told = reply.answer, reply.told
         self._judging = True
         fault = '' if reply.accepted else reply.message[:1000] or \
             f'the planner gave no {self.wanted}'
@@ -154,7 +163,7 @@ class Asker(ABC):
             fault = f'the answer is longer than {MAX_ANSWER} characters'
             self.answer = ''
         if not fault:
-            if self.note('answered', answer=reply.answer):
+            if self.note('answered', answer=reply.answer, told=as_written(reply.told)):
                 self.judge(reply.answer)
         else:
             self._refused('declined', [fault])

@@ -19,6 +19,8 @@ from typing import Any
 from pydantic import Field
 
 from .asker import Asker, PlanService, Reply
+from .told import check_flow, Told
+from ..files.alternatives import no_recipes, Recipes
 from ..files.flow import LoadedFlow
 from ..files.loader import CyclicFlow, parse_flow
 from ..run.recorder import JournalRecorder
@@ -74,6 +76,7 @@ class Planner:
         self.told = told
         self.open: dict[str, _Request] = {}
         self.halted = False
+        self.recipes: Recipes = no_recipes
 
     def begin(self, order: PlanOrder) -> None:
         """Journal a request and ask for its flow."""
@@ -179,10 +182,15 @@ class _Request(Asker):
         return self.planner.service.ask(self.order.request, self.errors, reply)
 
     def judge(self, answer: str) -> None:
-        """Parse an answer, then check it as any flow."""
+        """Parse an answer, compare it with what was told, then check it as any flow."""
         name = f'{self.order.flow_id}.yaml'
-        self.planner.apart(lambda: parse_flow(answer, name, self.order.parameters),
-                           self.unless_over(self.parsed))
+
+        def read() -> LoadedFlow:
+            flow = parse_flow(answer, name, self.order.parameters)
+            check_flow(flow, self.told, self.planner.recipes)
+            return flow
+
+        self.planner.apart(read, self.unless_over(self.parsed))
 
     def parsed(self, flow: LoadedFlow | None, error: Exception | None) -> None:
         """Process the result of parsing an answer."""
@@ -232,6 +240,7 @@ class _StoredRequest(StrictModel):
     failures: int = Field(ge=0)
     errors: list[str]
     answer: str = ''
+    told: Told = Told()
 
 
 def _read_request(planner: Planner, row: Row) -> _Request:
@@ -243,4 +252,5 @@ def _read_request(planner: Planner, row: Row) -> _Request:
     request = _Request(planner, stored.order)
     request.tries, request.failures = stored.tries, stored.failures
     request.errors, request.answer = stored.errors, stored.answer
+    request.told = stored.told
     return request

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from .asker import Asker, PlanService, Reply
+from .told import check_flow
 from ..edits.editing import Editor
 from ..files.edit import EditResult, parse_edit
 from ..run.flow_hooks import Extension
@@ -149,7 +150,9 @@ class _Batch(Asker):
             return
         self.steering.editor.propose(
             self.run.flow_id, edit, AUTHOR, f'after {self._about}'[:500],
-            self.base_seq, self.unless_over(proposed))
+            self.base_seq, self.unless_over(proposed),
+            lambda staged: check_flow(
+                staged.flow, self.told, self.steering.flows.recipes, self.run.flow))
 
     @property
     def _about(self) -> str:

@@ -12,7 +12,7 @@ from .recipe_file import FactThen, TOLERANCE
 from ..files.flow import LoadedFlow
 from ...documents.models import as_written
 from ...documents.templates.template import parts_read
-from ...lifecycle.ports import Evidence
+from ...lifecycle.ports import Evidence, gaps
 from ...world.expressions.expression import compile_expression
 
 
@@ -23,19 +23,9 @@ def facts_of_goals(flow: LoadedFlow) -> list[str]:
         for _, text in flow.late[name]:
             found |= {fact for fact, _ in parts_read(text, 'facts')}
         for step in action.steps:
-            for text in _gaps(as_written(step)):
+            for text in gaps(as_written(step)):
                 found |= set(compile_expression(text, None).names) - set(action.parameters)
     return sorted(found)
-
-
-def _gaps(goal: Any) -> list[str]:
-    """Return the template expressions in a goal."""
-    if isinstance(goal, dict):
-        if goal.keys() in ({'fact'}, {'expr'}):
-            text = next(iter(goal.values()))
-            return [text] if isinstance(text, str) else []
-        return [text for value in goal.values() for text in _gaps(value)]
-    return [text for value in goal for text in _gaps(value)] if isinstance(goal, list) else []
 
 
 def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ transitions:
   - {event: right, from: ask, to: right, priority: 5}
 """
 SERVERS = ['gripper/cmd control_msgs/action/GripperCommand resources: gripper']
+FACTS = {'load': 0.0}
 FLOW = """\
 flow: hold_it
 actions:
@@ -200,13 +201,69 @@ def test_a_flow_with_faults_is_refused_and_the_model_sees_them(
     endpoint: Endpoint, bad: str, told: str
 ) -> None:
     endpoint.answers = [{'flow_yaml': bad, 'message': ''}, {'flow_yaml': FLOW, 'message': ''}]
-    assert plan(PlanRequest('x', {}, SERVERS)).flow_yaml == FLOW
+    assert plan(PlanRequest('x', FACTS, SERVERS)).flow_yaml == FLOW
     assert told in endpoint.requests[1]['messages'][-1]['content']
+
+
+@pytest.mark.parametrize('request_, told', [
+    (PlanRequest('x', {}, SERVERS), "there is no fact 'load' among those that the planner was "
+     'told of: none'),
+    (PlanRequest('x', {'lod': 1.0}, SERVERS), "there is no fact 'load' among those that the "
+     "planner was told of: lod; did you mean 'lod'?"),
+    (PlanRequest('x', FACTS), "there is no action server 'gripper/cmd' of type "
+     "'control_msgs/action/GripperCommand' among those that the planner was told of: none"),
+    (PlanRequest('x', FACTS, ['gripper/cmd a/action/B']),
+     'among those that the planner was told of: gripper/cmd a/action/B')])
+def test_a_model_may_use_only_what_the_request_tells_of(
+    endpoint: Endpoint, request_: PlanRequest, told: str
+) -> None:
+    endpoint.always = {'flow_yaml': FLOW, 'message': ''}
+    with pytest.raises(ModelError) as caught:
+        plan(request_)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize('edit, told', [
+    ('- add: {b: {after: grip, motion: {server: arm, type: a/action/B}, confirm: load > 1.0}}',
+     "edit_yaml:1:35: action 'b', motion.0.server: there is no action server 'arm'"),
+    ('- add: {b: {replaces: grip, confirm: weight > 1.0}}',
+     "action 'b', confirm.0: there is no fact 'weight'"),
+    ('- update: {grip: {fallback: [{motion: {server: arm, type: a/action/B}}]}}',
+     "there is no action server 'arm'"),
+    ('- build: {b: {publish: {topic: t, type: a/msg/B}}}', "there is no topic 't'"),
+    ('- add: {b: {call: {service: "{{ s }}", type: a/srv/B}, parameters: {s: x}}}',
+     "there is no service '{{ s }}'"),
+    ('- add: {b: {tool: {name: horn}}}', "there is no tool 'horn'"),
+    ('- add: {b: {job: {invoke: "os:system"}}}', "there is no job 'os:system'"),
+    ('- add: {b: {confirm: load > 1.0, verify: {by: checker, checker: any}}}',
+     "action 'b', verify.0.checker: there is no checker 'any'"),
+    ('- add: {b: {flow: {flow: {flow: in, actions: {c: {tool: {name: horn}}}}}}}',
+     "there is no tool 'horn'"),
+    ('- add: {b: {flow: other.yaml}}', "there is no flow 'other.yaml'"),
+    ('- add: {b: {for_each: {n: [1, 2]}, tool: {name: horn, arguments: {n: "{{ n }}"}}}}',
+     "there is no tool 'horn'"),
+    ('- add: {b: {for_each: [], tool: {name: horn}}}', 'for_each: expected one name with a list'),
+])
+def test_an_edit_of_a_model_may_use_only_what_the_request_tells_of(
+    endpoint: Endpoint, edit: str, told: str
+) -> None:
+    endpoint.answers = [{'edit_yaml': edit, 'message': ''}, {'edit_yaml': '', 'message': ''}]
+    plan(PlanRequest('x', FACTS, SERVERS, flow_yaml=FLOW, completed=['grip']))
+    assert told in endpoint.requests[1]['messages'][-1]['content']
+
+
+def test_an_edit_of_a_model_may_use_what_the_flow_uses(endpoint: Endpoint) -> None:
+    edit = '- add: {harder: {replaces: grip, ' + \
+        'motion: {server: gripper/cmd, type: control_msgs/action/GripperCommand}, ' + \
+        'confirm: load > 5.0}}\n'
+    endpoint.answers = [{'edit_yaml': edit, 'message': ''}]
+    assert plan(PlanRequest('x', flow_yaml=FLOW, completed=['grip'])).edit_yaml == edit
 
 
 def test_faults_that_the_robot_found_are_shown_to_the_model(endpoint: Endpoint) -> None:
     endpoint.answers = [{'flow_yaml': FLOW, 'message': ''}]
-    plan(PlanRequest('x', {}, SERVERS, errors=['flow:5:3: 9.0 is out of its limits, 0 to 0.08']))
+    plan(PlanRequest('x', FACTS, SERVERS,
+                     errors=['flow:5:3: 9.0 is out of its limits, 0 to 0.08']))
     assert 'out of its limits' in endpoint.requests[0]['messages'][1]['content']
 
 

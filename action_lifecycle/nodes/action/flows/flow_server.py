@@ -84,6 +84,7 @@ class FlowServer:
         self.planner = Planner(
             self._planners, partial(self.node.spawn, self._check), apart, orchestrator.recorder,
             partial(self.node.spawn, self._begin_planned), self._planning)
+        self.planner.recipes = orchestrator.recipes
         self.requests.planner = self.planner
         self.jobs = Jobs(orchestrator, time.time, partial(self.node.spawn, self._begin_job))
         for restored in orchestrator.restore():

@@ -21,6 +21,7 @@ from ....documents.errors import LifecycleError
 from ....flow.files.loader import load_flow
 from ....flow.planning.asker import PlanReply, Reply
 from ....flow.planning.planners import PREFIX
+from ....flow.planning.told import Told, uses_of
 from ....flow.run.flow_run import FlowRun
 from ....lifecycle.ports import Handle
 from ....ros.calls.service_call import RetryPolicy, ServiceCall
@@ -33,7 +34,7 @@ from ....ros.node.lifecycle_node import ManagedNode
 APPEAR = 5.0
 """Maximum time (s) to wait for the planner to appear."""
 DECLARED = 1.0
-"""Maximum time (s) to wait for the bridge's list of facts."""
+"""Maximum time (s) to wait for the bridge's list of facts, and for the first action server."""
 SHOWN = 5
 """Maximum number of conditions given for a server."""
 OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
@@ -53,8 +54,9 @@ class PlanClient:
 
     The request has all facts of the bridge, with values for those it reads now, and one line for
     each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
-    with which the flows in `flow_folders` use the server. Of services and topics, only those that
-    these flows use are listed.
+    with which the flows in `flow_folders` use the server. Of services, topics, tools and so on,
+    only those that these flows use are listed, with a word in place of the type where there is
+    none (`NAME tool`).
     """
 
     def __init__(self, node: ManagedNode, apart: Apart, facts: KnownFacts) -> None:
@@ -86,8 +88,8 @@ class PlanClient:
         """Ask for a flow; see `flow.planning.asker.PlanService`."""
         return self._call(
             {'request': request, 'errors': list(errors)}, reply,
-            lambda said: PlanReply(
-                said.accepted and bool(said.flow_yaml), said.flow_yaml, said.message))
+            lambda said, told: PlanReply(said.accepted and bool(said.flow_yaml), said.flow_yaml,
+                                         said.message, told=told))
 
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
@@ -99,22 +101,31 @@ class PlanClient:
             'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
             'ended': [status_to(run.runners[name].action, now=now) for name in completed],
             'status': flow_to(run, now), 'errors': list(errors)}, reply,
-            lambda said: PlanReply(said.accepted, said.edit_yaml, said.message))
+            lambda said, told: PlanReply(
+                said.accepted, said.edit_yaml, said.message, told=told))
 
     def _call(
-        self, fields: Mapping[str, Any], reply: Reply, read: Callable[[Any], PlanReply]
+        self, fields: Mapping[str, Any], reply: Reply, read: Callable[[Any, Told], PlanReply]
     ) -> Handle:
         if not self.name:
             return self.node.call_later(0.0, lambda: reply(
                 PlanReply(unreachable="the parameter 'planner' names no service")))
         began = self.node.steady()
+        told = Told()
+
+        def request() -> Plan.Request:
+            nonlocal told
+            filled = self._request(fields)
+            told = self._told(filled)
+            return filled
+
         return ServiceCall(
-            self.node, self.client, lambda: self._request(fields),
+            self.node, self.client, request,
             RetryPolicy(min(APPEAR, self.timeout), self.timeout),
             ready=lambda: self._ready(self.node.steady() - began),
         ).on_done(lambda done: reply(
             PlanReply(unreachable=str(done.exception())) if done.exception()
-            else read(done.result())))
+            else read(done.result(), told)))
 
     def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
         """Return the request with the current facts and capabilities; raises `LifecycleError`."""
@@ -132,10 +143,18 @@ class PlanClient:
             facts=msg.WorldState(stamp=self._facts.state.stamp, facts=list(facts.values())),
             capabilities=self._capabilities(), **fields)
 
+    def _told(self, request: Plan.Request) -> Told:
+        """Return what a request tells of; lists that are not known yet are not compared."""
+        return Told(
+            things=[' '.join(line.split()[:2]) for line in request.capabilities] or None,
+            facts=None if self._declared is None else [
+                fact.name for fact in request.facts.facts],
+            namespace=self.node.get_namespace())
+
     def _ready(self, waited: float) -> bool:
         """Whether the planner is there and the request complete, after `waited` s."""
         return self._uses is not None and bool(self.client.service_is_ready()) and (
-            self._declared is not None or waited >= DECLARED)
+            waited >= DECLARED or self._declared is not None and bool(self._capabilities()))
 
     def _capabilities(self) -> list[str]:
         own = self.node.get_namespace().rstrip('/') + '/'
@@ -154,12 +173,12 @@ def _uses(folders: Iterable[str]) -> dict[tuple[str, str], str]:
     conditions: dict[tuple[str, str], dict[str, None]] = {}
     for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):
         try:
-            flow = load_flow(path)
+            placed = list(uses_of(load_flow(path), lambda name, action_id: {}))
         except LifecycleError:
             continue  # it needs parameters, or is not valid
-        for action in flow.actions.values():
-            for step in action.checked_steps:
-                used = step.name, step.type
+        for _, _, action, use in placed:
+            used = use.name, use.type
+            if use.is_thing and not any(map(str.isspace, use.name)):
                 resources.setdefault(used, {}).update(dict.fromkeys(action.resources))
                 conditions.setdefault(used, {}).update(
                     dict.fromkeys(item.condition for item in action.confirm))
