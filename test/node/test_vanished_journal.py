@@ -10,11 +10,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.journal import Entry, Journal, JournalReader
+from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader
 from action_lifecycle.nodes.action.earlier_journal import open_journal, signs_of_an_earlier_one
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
 from action_lifecycle.traces.contents import TraceKey
 from action_lifecycle.traces.store import TraceStore
+from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import LedgerSync
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -230,3 +231,16 @@ def test_link_to_a_journal_is_followed(tmp_path: Path) -> None:
     link.symlink_to(path)
     with open_journal(link, {}, False) as journal:
         assert journal.last_seq() == 1
+
+
+def test_no_planner_is_asked_while_nothing_can_be_recorded(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make(ActionLifecycleNode, journal_path=str(tmp_path / 'robot.journal'), planner='plan')
+    assert node.trigger_configure() == node.trigger_activate() == SUCCESS
+    monkeypatch.setattr('action_lifecycle.journal.journal.ROOM', 2**62)
+    taken = node.flows._take(ExecuteFlow.Goal(flow='tidy up', kind='request'), None)
+    with pytest.raises(JournalError, match='the disk is full'):
+        taken.send(None)
+    assert not node.flows.planner.open and not list(node.journal.rows(kind='plan'))
+    assert node.trigger_deactivate() == node.trigger_cleanup() == SUCCESS
