@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import json
 from pathlib import Path
 import sys
 
 from .exits import BAD_INPUT, DONE
-from .running.motions import motion_faults
+from .running.motions import motion_faults, unjudged_stops
 from ..documents.errors import DocumentError, Fault
 from ..documents.models import field_names, json_schema, SCHEMA_DIALECT
 from ..documents.suggestions import nearest
@@ -82,17 +82,23 @@ def _check(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
             raise DocumentError(faults)
         return kind + _unchecked(facts)
     else:
-        for warning in load_graph(file).warnings:
-            print(f'{warning} (warning)', file=sys.stderr)
+        _warn(load_graph(file).warnings)
     return kind
 
 
+def _warn(warnings: Iterable[Fault]) -> None:
+    for warning in warnings:
+        print(f'{warning} (warning)', file=sys.stderr)
+
+
 def _check_names(flow: LoadedFlow, facts: FactSet | None) -> None:
-    """Check the facts that conditions name, and the action types and fields of goals."""
+    """Check the facts that conditions name, the action types and fields of goals, and stops."""
     if facts is not None:
         check_names(flow, facts.kinds, facts.fixed)
     if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
         raise DocumentError(faults)
+    if facts is not None:
+        _warn(unjudged_stops(flow, facts))
 
 
 def _unchecked(facts: FactSet | None) -> str:

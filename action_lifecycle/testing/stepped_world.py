@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 import dataclasses
 from dataclasses import dataclass
-import math
 from typing import Any, Protocol
 import uuid
 
@@ -30,7 +29,7 @@ from ..lifecycle.ports import (
 from ..lifecycle.states import ErrorCode
 from ..work.bridge_work import BridgeWork
 from ..work.guarded_motion import GuardedMotion
-from ..work.motion_host import PATIENCE, StepGoal
+from ..work.motion_host import StepGoal
 from ..world.condition import WatchResult
 from ..world.evidence import TruthValue
 from ..world.facts.facts import FactSet
@@ -228,6 +227,10 @@ class _Host:
     def motion_begins(self) -> None:
         """Do nothing: a stop is always latched."""
 
+    def full_name(self, name: str) -> str:
+        """Return the full name of an action server, a service or a topic; there is one robot."""
+        return '/' + name.lstrip('/')
+
     def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
         """Return the fields of the goal."""
         return data, ''
@@ -239,12 +242,11 @@ class _Host:
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
-        refusal: Callable[[], str],
+        refusal: Callable[[], str], last_word: float,
     ) -> StepGoal:
         """Send the goal of a step; None: follow that of an earlier process."""
         sender = self._world.sender(
-            request.action_id, request.parameters, on_state=on_state, last_word=math.inf
-            if request.stopped is None else PATIENCE * request.stop_timeout)
+            request.action_id, request.parameters, on_state=on_state, last_word=last_word)
         if goal is None:
             return self._world.server.follow(work, goal_id.hex, sender)
         return self._world.server.send(work, goal, goal_id.hex, sender)

@@ -25,6 +25,7 @@ from .motion import MotionSpec
 from .motion_host import MotionHost, StepEnd
 from .motion_steps import MotionSteps
 from .publish import PublishSpec
+from .standstill import standstill_of
 from ..documents.errors import DocumentError, LifecycleError
 from ..lifecycle.futures import settle
 from ..lifecycle.ports import (
@@ -67,8 +68,9 @@ class GuardedMotion:
         self.done: Any = host.future()
         self.noted: Callable[[Watch], None] | None = None  #: notes the verdicts of `maintain`
         self.callers: set[bytes] = set()  #: who has asked for it, and follows it; for the process
+        self.standstill = standstill_of(request, host.model.facts, host.full_name)
         self.steps = MotionSteps(host, request, lambda message: self.stop(
-            ErrorCode.MOTION_TIMEOUT, message))
+            ErrorCode.MOTION_TIMEOUT, message), self.standstill.whole)
         self._host = host
         self._stop: _Stop | None = None
         self._ended = False  #: by itself; the sensors judge whether it stands
@@ -197,12 +199,12 @@ class GuardedMotion:
                 self._host.log(f'motion {self.request.goal_id}: {waits}')
                 self.steps.show(index, waits)
             await self._sleep(FOREIGN_PERIOD)
-        stopped = self.request.stopped
-        while stopped is not None and self._stop is None:
-            self.steps.show(index, f'waits for standstill: {stopped.expression}')
-            judged = await self._until_judged(lambda then: self._host.model.confirm(
-                [_patient(stopped)], self._host.now(), then, after=self._host.now(),
-                names=self.request.parameters))
+        waits = 'waits for standstill: ' + ' and '.join(
+            condition.expression for condition in self.standstill.conditions)
+        while self.standstill.conditions and self._stop is None:
+            self.steps.show(index, waits)
+            judged = await self._until_judged(
+                lambda then: self._stands(self._host.now(), then))
             if judged is not None and judged.outcome is WatchOutcome.CONFIRMED:
                 break
         return self._stop is None
@@ -240,10 +242,10 @@ class GuardedMotion:
         if self._stop is None:
             # If it is unknown whether it was carried out, only the sensors can show a stop.
             self._fail(end.code, end.message, stopped=end.stopped or (
-                end.unknown and self.request.stopped is None))
+                end.unknown and not self.standstill.whole))
             if end.unknown:
                 result.outcome = 'not_running'
-            elif end.code is FOREIGN_GOAL and end.sent and self.request.stopped is not None:
+            elif end.code is FOREIGN_GOAL and end.sent and self.standstill.whole:
                 result.stopped = False  # another client moves it
         return False
 
@@ -306,7 +308,7 @@ class GuardedMotion:
         before it has not succeeded. Nobody knows calls and publications of an earlier process: the
         sensors are asked.
         """
-        result, sensors = self._result, self.request.stopped is not None
+        result, sensors = self._result, self.standstill.whole
         all_ended, unknown = True, None
         for index, work in reversed(list(enumerate(self.steps.works))):
             end = await self.steps.end_of(index)
@@ -419,15 +421,15 @@ class GuardedMotion:
         if not self.steps.sent:
             result.stopped = True
             return
-        if self.request.stopped is not None and not self._too_late.done():
+        why = 'the server gave no word'
+        if self.standstill.conditions and not self._too_late.done():
             if self._deadline is None:
                 self._deadline = self._host.later(
                     self.request.stop_timeout, self._stop_time_is_up)
-            result.stopped, why = await self._sensors_confirm_stop(
-                self.request.stopped, stop.asked if stop is not None else
-                result.ended or self._host.now())
-        else:
-            why = 'the server gave no word'
+            stands, unmet = await self._sensors_confirm_stop(
+                stop.asked if stop is not None else result.ended or self._host.now())
+            result.stopped = stands and (self.standstill.whole or result.stopped)
+            why = why if stands else unmet
         if not result.stopped:
             late = f'not seen to stop within {self.request.stop_timeout:g} s: {why}'
             result.error_msg = joined(result.error_msg, late)
@@ -445,13 +447,17 @@ class GuardedMotion:
             result.error_code = ErrorCode.STOP_UNCONFIRMED
         return result
 
-    async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
-        model, host = self._host.model, self._host
-        judged: Any = self._host.future()
-        watch = model.confirm(
-            [_patient(condition)], host.now(), lambda result: settle(judged, result),
-            after=after, names=self.request.parameters)
-        self._host.watch_opened()
+    def _stands(self, after: float, then: Callable[[WatchResult], None]) -> Watch:
+        """Watch until all that shows a standstill is true, with samples from after `after`."""
+        return self._host.model.confirm(
+            map(_patient, self.standstill.conditions), self._host.now(), then, after=after,
+            names=self.standstill.names)
+
+    async def _sensors_confirm_stop(self, after: float) -> tuple[bool, str]:
+        host = self._host
+        judged: Any = host.future()
+        watch = self._stands(after, lambda result: settle(judged, result))
+        host.watch_opened()
         self._too_late.add_done_callback(lambda future: settle(judged))
         result = await judged
         watch.cancel()

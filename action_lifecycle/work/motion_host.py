@@ -107,6 +107,9 @@ class MotionHost(Protocol):
     def motion_begins(self) -> None:
         """Take note that something moves from now on."""
 
+    def full_name(self, name: str) -> str:
+        """Return the full name of an action server, a service or a topic."""
+
     def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
         """Return the goal to send, from its fields, and why it can't be sent; '' if it can."""
 
@@ -120,13 +123,14 @@ class MotionHost(Protocol):
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
-        refusal: Callable[[], str],
+        refusal: Callable[[], str], last_word: float,
     ) -> StepGoal:
         """
         Send the goal of a step; None: follow that of an earlier process.
 
         `refusal`: called just before it is sent; returns why it must not be, '' if it may. Then
-        the goal ends with FOREIGN_GOAL.
+        the goal ends with FOREIGN_GOAL. `last_word`: time (s) for which a canceled call waits for
+        its response.
         """
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import functools
+import math
 from typing import Any
 import uuid
 
 from .bridge_work import work_of_step
 from .motion import MotionSpec
-from .motion_host import foreign_text, MotionHost, StepEnd, StepGoal
+from .motion_host import foreign_text, MotionHost, PATIENCE, StepEnd, StepGoal
 from ..documents.errors import LifecycleError
 from ..lifecycle.ports import Handle, MotionRequest
 from ..lifecycle.states import ErrorCode
@@ -36,11 +37,13 @@ class MotionSteps:
     """
     Starts steps, or follows those of an earlier process.
 
-    `timed_out` is called with a message when a step takes longer than its `timeout`.
+    `timed_out` is called with a message when a step takes longer than its `timeout`. `judged`:
+    the sensors show whether all steps stand, so that the last word of a call may be missing.
     """
 
     def __init__(
         self, host: MotionHost, request: MotionRequest, timed_out: Callable[[str], None],
+        judged: bool,
     ) -> None:
         self.works = list(map(work_of_step, request.steps))
         self.progress = MotionProgress()
@@ -49,6 +52,7 @@ class MotionSteps:
         self._host = host
         self._request = request
         self._timed_out = timed_out
+        self._last_word = PATIENCE * request.stop_timeout if judged else math.inf
         self._goal_id = uuid.UUID(request.goal_id or uuid.UUID(int=0).hex)
         self._open: dict[int, StepGoal] = {}
         self._states: dict[int, str] = {}
@@ -126,7 +130,8 @@ class MotionSteps:
         doing = self._open[index] = self._host.step_goal(
             self._request, self.goal_ids()[index], self.works[index], goal,
             lambda state: self._entered(index, state, goal),
-            lambda feedback: self._told(index, feedback), lambda: self.foreign(index))
+            lambda feedback: self._told(index, feedback), lambda: self.foreign(index),
+            self._last_word)
         if self._canceled:
             doing.cancel()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .evidence import Evidence
 from .expressions.constant_values import ConditionParameters
-from .expressions.expression import compile_expression, Expression
+from .expressions.expression import certain_fault, compile_expression, Expression
 from .facts.facts import FactSet
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
@@ -84,14 +84,6 @@ def compile_over(
 def _wrong_name(text: str, name: str, message: str) -> DocumentError:
     found = re.search(rf'\b{name}\b', text)
     return DocumentError([Fault('condition', 1, found.start() + 1 if found else 1, message)])
-
-
-def certain_fault(expression: Expression, known: Mapping[str, Any]) -> str:
-    """Return why a condition is no evidence, given the values that no sensor measures."""
-    if not expression.is_certain(known):
-        return ''
-    return ('it is true while all its facts are unknown, so it shows nothing; expected a '
-            'condition that needs a fact to be true')
 
 
 def condition_faults(

@@ -23,9 +23,10 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .condition import certain_fault, compile_condition, compile_over, WatchResult
+from .condition import compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, Loss, TruthValue
 from .expressions.constant_values import ConditionParameters
+from .expressions.expression import certain_fault
 from .facts.fact_sources import FactSources
 from .facts.facts import FactSet
 from .watches import Confirm, Judged, Maintain, Observation, UntilKnown, Watch

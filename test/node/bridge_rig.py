@@ -45,6 +45,7 @@ facts:
   speed: {topic: joint_states, type: sensor_msgs/msg/JointState, field: velocity, reduce: norm,
           max_age: 0.5}
   present: {topic: present, type: std_msgs/msg/Bool, field: data, max_age: .inf}
+stopped: {/held: {condition: speed < 0.01, hold: 0.05}}
 limits:
   control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
   /gripper: {command.position: [0, 0.5]}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import json
 import math
 import time
 import uuid
@@ -17,7 +18,7 @@ import pytest
 from rclpy.action import ActionClient
 from unique_identifier_msgs.msg import UUID
 
-from .bridge_rig import GRIPPER, Rig
+from .bridge_rig import GRIPPER, Gripper, Rig
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 CLOSE = {'command': {'position': 0.0, 'max_effort': 10.0}}
@@ -174,6 +175,20 @@ def test_a_motion_that_is_never_seen_to_stop(rig: Rig) -> None:
     rig.until(lambda: rig.gripper.goals)
     rig.wait(handle.cancel_goal_async())
     result = rig.result(handle)
+    assert (result.error_code, result.stopped) == (ErrorCode.STOP_UNCONFIRMED, False)
+    assert 'speed 0.2' in result.error_msg
+
+
+def test_the_facts_file_says_what_is_never_seen_to_stop(rig: Rig) -> None:
+    held = Gripper(rig.robot, 'held')
+    held.behaviour, rig.moving = 'wait', 0.2
+    handle = rig.send(rig.order(Motion(
+        server='held', type=GRIPPER, goal_json=json.dumps(OPEN), server_timeout=10.0,
+        timeout=20.0), stop_timeout=0.5))
+    rig.until(lambda: held.goals)
+    rig.wait(handle.cancel_goal_async())
+    result = rig.result(handle)
+    held.server.destroy()
     assert (result.error_code, result.stopped) == (ErrorCode.STOP_UNCONFIRMED, False)
     assert 'speed 0.2' in result.error_msg
 

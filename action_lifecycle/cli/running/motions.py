@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks motions, calls and publications against the message packages that are installed."""
+"""Checks motions, calls and publications against the installed message packages and facts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from typing import Any
 
 from ...documents.errors import DocumentError, Fault
 from ...documents.templates.template import has_template
+from ...flow.files.alternatives import strategies
 from ...flow.files.flow import LoadedFlow, with_nested
+from ...lifecycle.spec import ActionSpec
 from ...work.call import CallSpec
+from ...work.standstill import standstill_key
+from ...world.facts.facts import FactSet
 
 
 def motion_faults(
@@ -70,3 +74,28 @@ def motion_faults(
                                               *(int(key) if key.isdigit() else key
                                                 for key in path.split('.')))
                     yield one.document.fault(where, f'{path}: {message}')
+
+
+def unjudged_stops(flow: LoadedFlow, facts: FactSet) -> Iterator[Fault]:
+    """Yield the physical steps of which neither the flow nor the facts file says what stands."""
+    def unjudged(action: ActionSpec) -> Iterator[Any]:
+        for step in action.bridge_steps if action.stopped is None else ():
+            if not standstill_key(facts, step.name, step.type, lambda name: name.lstrip('/')):
+                yield step
+
+    for one in with_nested(flow):
+        for action_id, action in one.actions.items():
+            told: set[str] = set()
+            for below, changed in ((), action), *(
+                    (path, one.render(action_id, strategy.parameters, strategy.fields))
+                    for path, strategy in strategies(action) if strategy.fields):
+                for step in unjudged(changed):
+                    if step.name not in told:
+                        told.add(step.name)
+                        yield one.document.fault(
+                            ('actions', action_id, *(below or step.path)),
+                            f"action '{action_id}', {step.kind}: no 'stopped', so it can't be "
+                            f"known whether what '{step.name}' moves stands when it has ended, "
+                            'and its word counts; write `stopped: {condition: …, hold: 0.2}` in '
+                            f'the action, or `{step.type}: {{condition: …, hold: 0.2}}` in '
+                            "'stopped' of the facts file")

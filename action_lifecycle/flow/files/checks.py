@@ -26,9 +26,8 @@ from ...documents.yaml_document import Document
 from ...lifecycle.ports import Condition
 from ...lifecycle.schedule.schedule import schedule_faults
 from ...lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
-from ...world.condition import certain_fault
 from ...world.expressions.constant_values import as_value
-from ...world.expressions.expression import compile_expression
+from ...world.expressions.expression import certain_fault, compile_expression
 from ...world.expressions.value_types import Kind, kind_of
 
 _WORD = re.compile(r'[A-Za-z_]\w*')

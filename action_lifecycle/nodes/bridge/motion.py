@@ -11,7 +11,7 @@ import uuid
 
 from rclpy.task import Future
 
-from .check import beyond_limits
+from .check import beyond_limits, full_name
 from .facts import Facts
 from .safety_guard import SafetyGuard
 from .step_goals import motion_client, step_goal
@@ -58,6 +58,10 @@ class BridgeHost:
         """Take note that something moves from now on."""
         self._guard.note_motion(True)
 
+    def full_name(self, name: str) -> str:
+        """Return the full name of an action server, a service or a topic."""
+        return full_name(self._node, name)
+
     def goal_of(self, step: MotionStep, work: BridgeWork, data: Any) -> tuple[Any, str]:
         """Return the message, and the fields that do not fit the type or exceed the limits."""
         goal, label = sent_class(step.kind, step.type)(), work.data_field
@@ -74,10 +78,10 @@ class BridgeHost:
     def step_goal(
         self, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork, goal: Any | None,
         on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
-        refusal: Callable[[], str],
+        refusal: Callable[[], str], last_word: float,
     ) -> StepGoal:
         """Send the goal of a step; None: follow that of an earlier process."""
         step = step_goal(self._node, self._facts, request, goal_id, work, goal, on_state,
-                         on_feedback, refusal)
+                         on_feedback, refusal, last_word)
         self._guard.urgent.hold(step)
         return step

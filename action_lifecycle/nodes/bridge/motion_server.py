@@ -32,6 +32,7 @@ from ...work.goal_values import LATER, resolve
 from ...work.guarded_motion import GuardedMotion
 from ...work.motion_steps import MotionProgress
 from ...work.publish import PublishSpec
+from ...work.standstill import Standstill
 from ...world.condition import compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
@@ -112,7 +113,7 @@ class MotionServer:
         motion = GuardedMotion(self._host, request)
         try:
             check_conditions(request, facts)
-            topics = self._topics(request)
+            topics = self._topics(request, motion.standstill)
         except LifecycleError as error:
             if not request.resume:
                 raise
@@ -132,7 +133,7 @@ class MotionServer:
             finally:
                 release()
                 feedback.close()
-        motion.noted = self._traces.motion_begins(request)
+        motion.noted = self._traces.motion_begins(request, motion.standstill)
         try:
             return self._box.motion_ended(request, await motion.run())
         finally:
@@ -188,7 +189,7 @@ class MotionServer:
             if fault:
                 raise LifecycleError(f'steps.{index}.server: {fault}')
 
-    def _topics(self, request: MotionRequest) -> set[str]:
+    def _topics(self, request: MotionRequest, standstill: Standstill) -> set[str]:
         """Return the topics that the motion and its later confirmation need."""
         model = self._facts.model
         parameters = ConditionParameters.of(request.parameters)
@@ -204,9 +205,8 @@ class MotionServer:
             work = work_of_step(step)
             if isinstance(work, PublishSpec) and work.until:
                 watched.append(work.until_condition())
-        watched += [request.stopped] if request.stopped else []
         return model.facts.topics(needed.intersection(model.facts)) | model.topics(
-            watched, parameters)
+            watched, parameters) | model.topics(standstill.conditions, standstill.names)
 
 
 def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:

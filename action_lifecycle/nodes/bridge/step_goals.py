@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-import math
 from typing import Any
 import uuid
 
@@ -23,7 +22,7 @@ from ...ros.node.lifecycle_node import ManagedNode
 from ...work.bridge_work import BridgeWork
 from ...work.call import CallSpec
 from ...work.motion import MotionSpec
-from ...work.motion_host import PATIENCE, StepGoal
+from ...work.motion_host import StepGoal
 from ...work.publish import PublishSpec
 from ...world.facts.facts import FactSet
 from ...world.unmet_conditions import confirmation
@@ -32,7 +31,7 @@ from ...world.unmet_conditions import confirmation
 def step_goal(
     node: ManagedNode, facts: Facts, request: MotionRequest, goal_id: uuid.UUID, work: BridgeWork,
     goal: Any | None, on_state: Callable[[str], None], on_feedback: Callable[[Any], None],
-    refusal: Callable[[], str],
+    refusal: Callable[[], str], last_word: float,
 ) -> StepGoal:
     """Send the goal, request or message of a step; None: follow that of an earlier process."""
     if isinstance(work, PublishSpec):
@@ -45,8 +44,7 @@ def step_goal(
         return publication
     if isinstance(work, CallSpec):
         call = CallGoal(
-            node, work, request.parameters, on_state=on_state, last_word=math.inf
-            if request.stopped is None else PATIENCE * request.stop_timeout)
+            node, work, request.parameters, on_state=on_state, last_word=last_word)
         call.follow() if goal is None else call.send(goal)
         return call
     motion = MotionGoal(

@@ -17,6 +17,7 @@ from ...ros.node.timers import Timeout
 from ...traces.contents import Confirmed, TraceKey
 from ...traces.recorder import TraceRecorder
 from ...traces.writer import TraceWriter
+from ...work.standstill import Standstill
 from ...world.condition import WatchResult
 from ...world.model import WorldModel
 from ...world.watches import Watch
@@ -52,14 +53,16 @@ class Traces:
             return Health(WARN, f'not recorded: {self._writer.fault}', {'lost': self._writer.lost})
         return Health(OK, 'recorded', {'lost': self._writer.lost})
 
-    def motion_begins(self, request: MotionRequest) -> Callable[[Watch], None] | None:
+    def motion_begins(
+        self, request: MotionRequest, standstill: Standstill
+    ) -> Callable[[Watch], None] | None:
         """Begin the trace of an attempt; returns what notes the verdicts of `maintain`."""
         if self._recorder is None:
             return None
         key, recorder = key_of(request), self._recorder
-        recorder.begin(key, [
-            *request.maintain, *request.confirm, *([request.stopped] if request.stopped else [])],
-            request.parameters, self._node.now())
+        recorder.begin(
+            key, [*request.maintain, *request.confirm], request.parameters, self._node.now())
+        recorder.begin(key, standstill.conditions, standstill.names, self._node.now())
         recorder.mark(key, self._node.now(), 'motion_followed' if request.resume else
                       'motion_started', ', '.join(step.server for step in request.steps))
         self._poll_later()

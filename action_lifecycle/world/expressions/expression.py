@@ -102,6 +102,14 @@ class Expression:
         return None if any(result is None for result in results) else not decisive
 
 
+def certain_fault(expression: Expression, known: Mapping[str, Any]) -> str:
+    """Return why a condition is no evidence, given the values that no sensor measures."""
+    if not expression.is_certain(known):
+        return ''
+    return ('it is true while all its facts are unknown, so it shows nothing; expected a '
+            'condition that needs a fact to be true')
+
+
 def compile_expression(
     text: str, names: Collection[str] | None, *, condition: bool = False,
     source: str = 'expression', kinds: Mapping[str, Kind] | None = None, dotted: bool = False,

@@ -17,6 +17,7 @@ from .safety_topics import SafetyTopic
 from .selectors import Reader
 from ..expressions.expression import Expression
 from ..expressions.value_types import Kind
+from ...lifecycle.ports import Condition
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class FactSet(Mapping[str, Fact]):
     constants: Constants = Constants({}, {})  #: of the message types of facts
     safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
     health: Mapping[str, Health] = field(default_factory=dict)  #: of the facts that are checked
+    stopped: Mapping[str, Condition | None] = field(default_factory=dict)
+    #: what shows a standstill, by type or name of server, service or topic; None: nothing moves on
 
     def __getitem__(self, name: str) -> Fact:
         return self.facts[name]

@@ -79,10 +79,7 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
 def limits_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
     """Yield the faults of limits: empty ranges, unknown fields, fields without numbers."""
     for goal, fields in file.limits.items():
-        if not (is_type(goal) or TOPIC.match(goal)):
-            yield document.fault(
-                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's "
-                'name, nor type or name of a service or topic')
+        yield from receiver_faults(document, ('limits', goal))
         for path, (low, high) in fields.items():
             where = ('limits', goal, path)
             if not low <= high:
@@ -96,3 +93,12 @@ def limits_faults(document: Document, file: FactsFile, field_kind: FieldKind) ->
                         yield document.fault(where, f"'{path}' is {kind.value}: no limits")
             except LifecycleError as error:
                 yield document.fault(where, str(error))
+
+
+def receiver_faults(document: Document, where: tuple[str, ...]) -> Iterator[Fault]:
+    """Yield a fault if the last key is neither a type nor a name of what receives goals."""
+    key = where[-1]
+    if not (is_type(key) or TOPIC.match(key)):
+        yield document.fault(
+            where, f"'{key}' is neither the type of an action nor a server's name, nor type or "
+            'name of a service or topic')

@@ -11,6 +11,8 @@ The model of the facts file.
       tool: {tf: {target: world, source: tool0}}
       home: {constant: [0, 0, 0.3], unit: m}
       gap_mm: {expression: finger_gap * 1000, unit: mm}
+    stopped:
+      control_msgs/action/GripperCommand: {condition: abs(finger_speed) < 0.002, hold: 0.1}
     limits:
       control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
       geometry_msgs/msg/Twist: {linear.x: [-0.3, 0.3]}
@@ -38,7 +40,7 @@ _TYPE = re.compile(r'[A-Za-z]\w*/(action|srv|msg)/[A-Za-z]\w*\Z')
 
 
 def is_type(name: str) -> bool:
-    """Whether a key of `limits` is a type, not the name of a server, service or topic."""
+    """Whether a key of `limits` and `stopped` is a type, not a name of a server or topic."""
     return _TYPE.match(name) is not None
 
 
@@ -173,6 +175,19 @@ class SafetySpec(StrictModel):
     qos: QosSpec = Field(QosSpec())
 
 
+class StandstillSpec(StrictModel):
+    """What shows that nothing moves any more that an action server, service or topic has moved."""
+
+    condition: str = Field(description='Expression over facts.')
+    hold: float = Field(0.0, ge=0, le=60, description='Seconds for which it must be true.')
+    max_age: float = Field(
+        0.0, ge=0, le=3600, description='Seconds; older samples are unknown. 0: as the fact says.')
+
+
+NO_STANDSTILL = 'none'
+"""Written in `stopped` for a server, service or topic of which nothing can go on moving."""
+
+
 class FactsFile(StrictModel):
     """The whole file."""
 
@@ -183,3 +198,7 @@ class FactsFile(StrictModel):
     limits: dict[str, dict[str, tuple[float, float]]] = Field(
         {}, description='By type or name of an action, service or topic: least and greatest value '
         'of fields of goals, requests and messages.')
+    stopped: dict[str, Union[StrictStr, StandstillSpec]] = Field(
+        {}, description='By type or name of an action, service or topic: the condition that shows '
+        'that nothing moves any more, for actions of flows without `stopped`; `none`: nothing '
+        'can go on moving.')

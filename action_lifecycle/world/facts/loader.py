@@ -20,6 +20,7 @@ from .health_checks import add_health, cycle_faults, Health
 from .message_constants import collect, Constants
 from .safety_topics import add_safety_topics, SafetyTopic
 from .selectors import compile_frame, compile_path
+from .standstill import standstill, standstill_faults
 from ..expressions.constant_values import as_value
 from ..expressions.expression import compile_expression, Expression, is_reserved, NAME
 from ..expressions.reducers import reduced, REDUCERS
@@ -79,9 +80,13 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
     safety: list[SafetyTopic] = []
     faults.extend(add_safety_topics(document, file, field_kind, safety))
     faults.extend(limits_faults(document, file, field_kind))
+    found = FactSet(
+        facts, kinds, file.limits, constants, tuple(safety), health, standstill(file))
+    if not faults:
+        faults.extend(standstill_faults(document, found, field_kind))
     if faults:
         raise DocumentError(faults)
-    return FactSet(facts, kinds, file.limits, constants, tuple(safety), health)
+    return found
 
 
 def _constants(

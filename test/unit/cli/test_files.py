@@ -11,6 +11,7 @@ from pathlib import Path
 
 from action_lifecycle.cli import main
 from action_lifecycle.documents.yaml_document import read_document
+from action_lifecycle.world.facts.loader import any_field
 import pytest
 
 CONFIG = Path(__file__).parents[3] / 'config'
@@ -22,7 +23,9 @@ def test_all_files_of_the_package_are_good(capsys: pytest.CaptureFixture[str]) -
     assert len(files) >= 3
     assert main(['validate', '--facts', str(CONFIG / 'facts' / 'cell.yaml'),
                  *map(str, files)]) == 0
-    assert capsys.readouterr().out.count(': ok (') == len(files)
+    output = capsys.readouterr()
+    assert output.out.count(': ok (') == len(files)
+    assert 'stopped' not in output.err  # no warnings of them
 
 
 def test_every_bad_file_is_reported_and_the_good_ones_too(
@@ -172,6 +175,53 @@ def test_facts_that_were_not_checked_are_told(
     flow.write_text('flow: x\nactions: {a: {confirm: gap > 1}}\n')
     assert main(['validate', str(flow), '--facts', str(CONFIG / 'facts' / 'cell.yaml')]) == 0
     assert capsys.readouterr().out == f'{flow}: ok (flow)\n'
+
+
+STOPS = """\
+flow: x
+actions:
+  a:
+    motion:
+      - {server: grip, type: control_msgs/action/GripperCommand}
+      - {server: STRANGE, type: no_msgs/action/Go}
+    STOPPED
+    confirm: gap > 0
+    fallback: [{strategy: action, motion: {server: other, type: no_msgs/action/Go}}]
+  b:
+    call: {service: lamp, type: no_msgs/srv/Light}
+    confirm: gap > 0
+"""
+
+
+@pytest.mark.parametrize(('stopped', 'facts', 'said'), [
+    ('', '', {(5, 'motion', 'grip'), (6, 'motion', 'strange'), (9, 'motion', 'other')}),
+    ('stopped: gap > 0', '', set()),
+    ('', 'no_msgs/action/Go: gap > 0', {(5, 'motion', 'grip')}),
+    ('', 'control_msgs/action/GripperCommand: gap > 0, /strange: gap > 0',
+     {(9, 'motion', 'other')}),
+    ('', 'control_msgs/action/GripperCommand: gap > 0, no_msgs/action/Go: none', set()),
+])
+def test_what_nobody_sees_stand_is_a_warning(
+    stopped: str, facts: str, said: set[tuple[int, str, str]], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr('action_lifecycle.cli.checking._field_kind', lambda: any_field)
+    flow, known = tmp_path / 'flow.yaml', tmp_path / 'facts.yaml'
+    flow.write_text(STOPS.replace('STOPPED', stopped).replace('STRANGE', 'strange'))
+    known.write_text('estop: none\nfacts: {gap: {topic: t, type: std_msgs/msg/Float64, '
+                     f'field: data}}}}\nstopped: {{{facts}}}\n')
+    assert main(['validate', str(flow), '--facts', str(known)]) == 0
+    output = capsys.readouterr()
+    assert output.out == f'{flow}: ok (flow)\n'
+    lines = output.err.splitlines()
+    assert len(lines) == len(said)
+    for line, kind, server in said:
+        told, = (entry for entry in lines if f"'{server}'" in entry)
+        assert told.startswith(f'{flow}:{line}:') and told.endswith('(warning)')
+        assert f"action 'a', {kind}: no 'stopped'" in told
+        assert 'write `stopped: {condition: …, hold: 0.2}`' in told
+    assert main(['validate', str(flow)]) == 0
+    assert not capsys.readouterr().err  # it is not known without facts
 
 
 @pytest.mark.parametrize('condition', ['require', 'confirm', 'stopped', 'maintain'])

@@ -11,7 +11,7 @@ from action_lifecycle.flow import parse_flow
 from action_lifecycle.testing import Behaviour, Ramp, RobotScript, ScriptedRobot
 from action_lifecycle.world import parse_facts
 
-FACTS = parse_facts("""\
+FACTS_TEXT = """\
 estop: none
 facts:
   x: {topic: joints, type: sensor_msgs/msg/JointState, field: 'position[name=x]', max_age: 0.3}
@@ -21,7 +21,8 @@ facts:
   twin: {topic: twin, type: std_msgs/msg/Float64, field: data, max_age: 0.3,
          health: {frozen: 0.5, agree: {with: x, within: 0.01, for: 0.1}}}
   still: {expression: speed < 0.01}
-""")
+"""
+FACTS = parse_facts(FACTS_TEXT)
 STILL = {'x': 0.0, 'speed': 0.0, 'lamp': False}
 GO = Behaviour(takes=4.0, during={'x': Ramp(to=1.0), 'speed': 0.25})
 MOVE = """\

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle.flow import parse_flow
+from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.testing import Behaviour, Cases, Event, Ramp, RobotScript, ScriptedRobot
+from action_lifecycle.testing.scripted_goals import ScriptedMotion
+from action_lifecycle.world import parse_facts
 import pytest
 
-from .scripted import FACTS, STILL
+from .scripted import FACTS_TEXT, STILL
 
 CASES = Path(__file__).parent / 'aborted_still_driving' / 'cases.cases.yaml'
 TOUR = """\
@@ -37,6 +40,10 @@ actions:
     confirm: {condition: speed < 9, within: 1}
 """
 STOPPED = 'stopped: {condition: still, hold: 0.1}'
+GIVEN = {  # in the flow, in the facts file
+    'by the flow': (STOPPED, ''),
+    'by the facts file': ('', 'stopped: {a/action/Go: {condition: still, hold: 0.1}}'),
+}
 SPEED = 0.4
 ENDS: dict[str, dict[str, Any]] = {
     'it is aborted': {'result': 'aborted'},
@@ -56,8 +63,9 @@ KILLS = {'': None, 'killed on the way': 1.0, 'killed as it ends': 2.02,
 class Rover(ScriptedRobot):
     """Notes the goals that it gets while it moves."""
 
-    def __init__(self, **servers: Any) -> None:
-        super().__init__(FACTS, RobotScript(facts=STILL, servers=servers))
+    def __init__(self, stopped: str = '', /, **servers: Any) -> None:
+        super().__init__(
+            parse_facts(FACTS_TEXT + stopped), RobotScript(facts=STILL, servers=servers))
         self.sent_in_motion: list[str] = []
         begin = self.servers.begin
 
@@ -69,7 +77,7 @@ class Rover(ScriptedRobot):
         self.servers.begin = noted  # type: ignore[method-assign]
 
 
-def rover(end: str, after: str) -> tuple[Rover, list[Event]]:
+def rover(end: str, after: str, stopped: str = '') -> tuple[Rover, list[Event]]:
     """Return a robot that ends each goal in this way, and what happens meanwhile."""
     # What is canceled falls back to the speed before, so that is given by an event.
     behaviour = Behaviour(**{'takes': 2.0, 'after': AFTER[after], 'during': (
@@ -85,23 +93,26 @@ def rover(end: str, after: str) -> tuple[Rover, list[Event]]:
             events.append(Event(at=2.05 if end in (
                 'its condition is violated', 'a person cancels it') else 4.05, facts={
                     'speed': Ramp(to=0.0, over=0.05 if after == 'stands' else 1.5)}))
-    return Rover(drive=behaviour, creep=behaviour), events
+    return Rover(stopped, drive=behaviour, creep=behaviour), events
 
 
 def stories() -> Iterator[Any]:
     for end in ENDS:
         for after in AFTER:
             for kill in KILLS:
-                yield pytest.param(end, after, kill, id=', '.join(filter(None, (end, after, kill)))
-                                   )
+                for given in GIVEN:
+                    yield pytest.param(
+                        end, after, kill, given, id=', '.join(filter(None, (
+                            end, after, kill, given))))
 
 
-@pytest.mark.parametrize(('end', 'after', 'kill'), stories())
-def test_nothing_is_sent_while_it_moves(end: str, after: str, kill: str) -> None:
-    robot, events = rover(end, after)
+@pytest.mark.parametrize(('end', 'after', 'kill', 'given'), stories())
+def test_nothing_is_sent_while_it_moves(end: str, after: str, kill: str, given: str) -> None:
+    in_flow, in_facts = GIVEN[given]
+    robot, events = rover(end, after, in_facts)
     if KILLS[kill] is not None:
         events.append(Event(at=KILLS[kill], kill=True))
-    report = robot.run(parse_flow(TOUR.replace('STOPPED', STOPPED), 'f.yaml'),
+    report = robot.run(parse_flow(TOUR.replace('STOPPED', in_flow), 'f.yaml'),
                        events=sorted(events, key=lambda event: event.at),
                        answers={'go': ['leave']}, within=60.0)
     assert not robot.sent_in_motion
@@ -118,11 +129,15 @@ def test_nothing_is_sent_while_it_moves(end: str, after: str, kill: str) -> None
         assert 'x > 0.9 and still' in go.cause  # what the sensors have refuted
 
 
+@pytest.mark.parametrize('given', GIVEN)
 @pytest.mark.parametrize('after', ['stands', 'moves on'])
 @pytest.mark.parametrize('how', ['canceled', 'killed and canceled', 'out of time'])
-def test_what_succeeded_is_judged_when_its_confirmation_is_cut_off(after: str, how: str) -> None:
-    robot, events = rover('it succeeds short of the goal', after)
-    flow = TOUR.replace('STOPPED', STOPPED).replace(
+def test_what_succeeded_is_judged_when_its_confirmation_is_cut_off(
+    after: str, how: str, given: str
+) -> None:
+    in_flow, in_facts = GIVEN[given]
+    robot, events = rover('it succeeds short of the goal', after, in_facts)
+    flow = TOUR.replace('STOPPED', in_flow).replace(
         'within: 1}\n    retry', 'within: 20}\n    retry')
     if how == 'out of time':
         flow = flow.replace('    idempotent', '    timeout: 3\n    idempotent')
@@ -149,7 +164,7 @@ actions:
     steps:
       - motion: {server: drive, type: a/action/Go}
       - SECOND
-    stopped: {condition: still, hold: 0.1}
+    STOPPED
     stop_timeout: 3
     confirm: {condition: x > 0.9, within: 1}
   mast:
@@ -160,6 +175,7 @@ actions:
 """
 
 
+@pytest.mark.parametrize('given', GIVEN)
 @pytest.mark.parametrize('after', ['stands', 'stops late', 'moves on'])
 @pytest.mark.parametrize('second', [
     'call: {service: second, type: s/srv/SetBool, physical: true}',
@@ -167,15 +183,93 @@ actions:
     'motion: {server: second, type: a/action/Go, server_timeout: 1}'])
 @pytest.mark.parametrize('end', ['aborted', 'rejected', 'missing'])
 def test_a_later_step_that_fails_does_not_hide_an_earlier_one_that_goes_on(
-    second: str, end: str, after: str
+    second: str, end: str, after: str, given: str
 ) -> None:
+    in_flow, in_facts = GIVEN[given]
     robot = Rover(
-        drive=Behaviour(takes=2.0, during={'speed': SPEED}, after=AFTER[after]),
+        in_facts, drive=Behaviour(takes=2.0, during={'speed': SPEED}, after=AFTER[after]),
         second=Behaviour(takes=0.1, result=end, values={'success': False}))
-    report = robot.run(parse_flow(STEPS.replace('SECOND', second), 'f.yaml'), within=60.0, events=[
+    flow = STEPS.replace('SECOND', second).replace('STOPPED', in_flow)
+    report = robot.run(parse_flow(flow, 'f.yaml'), within=60.0, events=[
         Event(at=30.0, cancel=True)] if after == 'moves on' else ())
     assert [one for one in robot.sent_in_motion if 'mast' in one] == []
     assert (report.actions['go'].error == 'STOP_UNCONFIRMED') is (after == 'moves on')
+
+
+BOTH = """\
+flow: both
+actions:
+  go:
+    resources: [base]
+    parameters: {still: 7}  # as a fact, which the condition of the facts file reads
+    motion:
+      - {server: /lift, type: a/action/Lift, timeout: 4}
+      - {server: drive, type: a/action/Go, timeout: 4}
+    stop_timeout: 2
+    confirm: {condition: x > 0.9, within: 1}
+"""
+
+
+@pytest.mark.parametrize(('stopped', 'speed', 'lamp', 'stands'), [
+    ('a/action/Lift: lamp, a/action/Go: still', 0.0, True, True),
+    ('a/action/Lift: lamp, a/action/Go: still', 0.0, False, False),
+    ('a/action/Lift: lamp, a/action/Go: still', SPEED, True, False),
+    ('a/action/Lift: {condition: lamp, hold: 1.8}, a/action/Go: still', 0.0, True, True),
+    ('a/action/Lift: {condition: lamp, hold: 2.5}, a/action/Go: still', 0.0, True, False),
+    ('lift: lamp, a/action/Lift: still, a/action/Go: still', 0.0, True, True),  # name before type
+    ('lift: lamp, a/action/Lift: still, a/action/Go: still', 0.0, False, False),
+    ('a/action/Lift: none, a/action/Go: still', 0.0, False, True),
+    ('a/action/Lift: none, a/action/Go: still', SPEED, False, False),
+    ('a/action/Lift: none, a/action/Go: none', SPEED, False, True),
+    ('a/action/Other: still', SPEED, False, True),
+])
+def test_the_conditions_of_all_steps_must_hold(
+    stopped: str, speed: float, lamp: bool, stands: bool
+) -> None:
+    robot = Rover(f'stopped: {{{stopped}}}', **{
+        '/lift': Behaviour(takes=1.0),
+        'drive': Behaviour(takes=1.0, result='aborted', after={'speed': speed, 'lamp': lamp})})
+    report = robot.run(parse_flow(BOTH, 'f.yaml'), within=60.0)
+    go = report.actions['go']
+    assert go.error == ('MOTION_ABORTED' if stands else 'STOP_UNCONFIRMED'), go.cause
+
+
+@pytest.mark.parametrize(('stopped', 'stands'), [
+    ('a/action/Lift: still, a/action/Go: still', True),
+    ('a/action/Lift: still', False),  # nothing shows whether the base stands
+])
+@pytest.mark.parametrize(('second', 'behaviour', 'events', 'error'), [
+    ('motion: {server: ', Behaviour(takes=2.0), [], 'SERVER_VANISHED'),
+    ('call: {physical: true, service: ', Behaviour(result='none'), [Event(at=2.0, cancel=True)],
+     'CANCELED'),
+])
+def test_a_condition_for_one_step_is_no_word_for_another(
+    second: str, behaviour: Behaviour, events: list[Event], error: str, stopped: str, stands: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = ScriptedMotion._ended
+
+    def vanishes(goal: Any, said: str) -> None:
+        if goal._work.name == 'drive':
+            goal._end('', ErrorCode.SERVER_VANISHED, 'it went away', stopped=False)
+        else:
+            ended(goal, said)
+
+    monkeypatch.setattr(ScriptedMotion, '_ended', vanishes)
+    robot = Rover(f'stopped: {{{stopped}}}', lift=Behaviour(takes=1.0), drive=behaviour)
+    report = robot.run(parse_flow(f"""\
+flow: both
+actions:
+  go:
+    resources: [base]
+    steps:
+      - motion: {{server: lift, type: a/action/Lift}}
+      - {second}drive, type: a/action/Go}}
+    stop_timeout: 2
+    confirm: {{condition: x > 0.9, within: 1}}
+""", 'f.yaml'), events=events, within=60.0)
+    go = report.actions['go']
+    assert go.error == (error if stands else 'STOP_UNCONFIRMED'), go.cause
 
 
 @pytest.mark.parametrize('name', Cases(CASES).names)

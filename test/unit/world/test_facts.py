@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
+from action_lifecycle.lifecycle.ports import Condition
 from action_lifecycle.world import compile_condition, load_facts, parse_facts
+from action_lifecycle.world.expressions.value_types import Kind
+from action_lifecycle.world.facts.loader import any_field
 import pytest
 
 JOINT = 'topic: joint_states, type: sensor_msgs/msg/JointState'
@@ -27,6 +30,10 @@ facts:
   home: {{constant: [0, 0, 0.3]}}
 limits:
   control_msgs/action/GripperCommand: {{command.max_effort: [0, 40]}}
+stopped:
+  control_msgs/action/GripperCommand: {{condition: finger_gap < 1, hold: 0.2, max_age: 0.1}}
+  /arm/move: load < 3
+  lamp: none
 """)
     facts = load_facts(path)
     assert set(facts) == {'gap_mm', 'finger_gap', 'load', 'tool', 'home'}
@@ -35,6 +42,10 @@ limits:
     assert facts.topic_types()['/tf'] == 'tf2_msgs/msg/TFMessage'
     assert facts.safety[0].label == 'e-stop' and facts.safety[0].spec.max_age == 0.5
     assert facts.limits['control_msgs/action/GripperCommand']['command.max_effort'] == (0.0, 40.0)
+    assert facts.stopped == {
+        'control_msgs/action/GripperCommand': Condition(
+            'stopped', 'finger_gap < 1', hold=0.2, within=0.2, max_age=0.1),
+        '/arm/move': Condition('stopped', 'load < 3'), 'lamp': None}
 
 
 def test_a_wrong_type_is_told_once_where_it_stands() -> None:
@@ -114,6 +125,40 @@ def test_limits_and_estop_are_checked(text: str, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_facts(text if text.startswith('estop') else 'estop: none\n' + text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(('key', 'given', 'column', 'message'), [
+    ('a b', 'gap > 1', 3, "neither the type of an action nor a server's name"),
+    ('a', 'gapp > 1', 3, "did you mean 'gap'?"),
+    ('a', 'gap >', 3, 'column 5: invalid syntax'),
+    ('a', 'True or gap > 1', 3, 'true while all its facts are unknown'),
+    ('a', '{condition: home > 0}', 7, 'true while all its facts are unknown'),
+    ('a', '{condition: gap > 1, hold: -1}', 27, 'at least 0'),
+    ('a', '{condition: gap > 1, within: 1}', 27, "unknown field 'within'"),
+    ('a', '{hold: 1}', 3, "missing field 'condition'"),
+    ('a', '[gap > 1]', 3, 'expected a text'),
+    ('a', 'true', 3, 'expected a text'),
+    ('no_msgs/action/Go', 'gap > 1', 3, 'no_msgs/action/Go'),
+])
+def test_what_shows_a_standstill_is_checked(
+    key: str, given: str, column: int, message: str
+) -> None:
+    def kind(type_name: str, path: str) -> Kind:
+        if type_name.startswith('no_msgs'):
+            raise LifecycleError(f'{type_name} is not installed')
+        return any_field(type_name, path)
+
+    kind.constants = any_field.constants  # type: ignore[attr-defined]
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(f"""\
+estop: none
+facts: {{gap: {{{JOINT}, field: 'position[0]'}}, home: {{constant: 1}}}}
+stopped:
+  {key}: {given}
+""", 'f.yaml', kind)  # type: ignore[arg-type]
+    fault, = caught.value.faults
+    assert message in fault.message
+    assert (fault.line, fault.column) == (4, column), fault
 
 
 def test_every_fault_is_reported_at_once() -> None:
