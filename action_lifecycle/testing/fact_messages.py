@@ -233,11 +233,13 @@ def _is_several(fact: TopicFact, message: Any) -> bool:
 
 
 def _sizes(fact: TopicFact, message: Any) -> Sequence[int]:
-    """Return how many elements may be written: all that a slice selects, or those there are."""
+    """Return how many elements may be written: all that a path selects, or those there are."""
     last = parse(str(fact.spec.field))[-1]
-    size = _size(fact, message)
-    selected = len(list(_indices(last.index))) if isinstance(last, IndexStep) \
-        and isinstance(last.index, slice) else 0
+    size, selected = _size(fact, message), 0
+    if isinstance(last, IndexStep) and isinstance(last.index, slice):
+        selected = len(list(_indices(last.index)))
+    elif isinstance(last, MatchStep) and len(last.texts) > 1:
+        selected = len(last.texts)
     return [length for length in (selected, size) if length] or [1, 2]
 
 

@@ -124,6 +124,15 @@ class SteppedWorld:
         self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> _Running:
         """Execute the steps of a motion, or follow them (`resume`)."""
+        return self._run(request, result)
+
+    def confirm_stop(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> _Running:
+        """Judge whether motions have stopped."""
+        return self._run(request, result)
+
+    def _run(self, request: MotionRequest, result: Callable[[WorkResult], None]) -> _Running:
         def ended(done: Future) -> None:
             self._motions.remove(motion)
             # Not at once: a coroutine that is dropped with its process ends, too.
@@ -136,12 +145,6 @@ class SteppedWorld:
         self._motions.append(motion)
         self.clock.call_soon(lambda: start(motion.run(), self.clock))
         return _Running(motion)
-
-    def confirm_stop(
-        self, request: MotionRequest, result: Callable[[WorkResult], None]
-    ) -> _Running:
-        """Judge whether motions have stopped."""
-        return self.execute(request, result)
 
     def stop(self, code: ErrorCode, message: str) -> None:
         """Stop all motions, and refuse others until `refusal` is None again."""

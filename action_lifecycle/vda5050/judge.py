@@ -169,5 +169,5 @@ def _check_start(
     turned = abs(math.remainder(position['theta'] - node.position['theta'], math.tau))
     if turned > most:
         raise OrderRefused(
-            NO_ROUTE, f"the robot is turned by {turned:.2f} rad from the theta of the first node "
+            NO_ROUTE, f'the robot is turned by {turned:.2f} rad from the theta of the first node '
             f"'{node.node_id}'; at most {most:g} rad are allowed", references)

@@ -45,7 +45,8 @@ def server_with(sources: Any, *, attach: bool = False) -> FlowServer:
         add_action_server=lambda *arguments, **named: None, now=lambda: 12.0)
     server = FlowServer(node, sources, SimpleNamespace(name=''), attach=attach)  # type: ignore
     server.orchestrator = SimpleNamespace(  # type: ignore[assignment]
-        runs={}, new_id=lambda name, wanted: wanted, submit=lambda *arguments, **named: 'begun')
+        runs={}, new_id=lambda name, wanted: wanted, submit=lambda *arguments, **named: 'begun',
+        recorder=SimpleNamespace(journal=SimpleNamespace(check_room=lambda: None)))
     server.planner = SimpleNamespace(  # type: ignore[assignment]
         open={}, cancel=lambda flow_id, actor: None)
     return server

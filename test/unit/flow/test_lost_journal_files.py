@@ -67,8 +67,8 @@ def test_effect_waits_until_its_row_is_in_the_files(
         later: list[Callable[[], Any]] = []
         clock = SimpleNamespace(call_later=lambda delay, call: (
             later.append(call), done.set_result(False)))
-        recorder = JournalRecorder(
-            journal, clock, lambda call: call(), lambda action, row: None)  # type: ignore[arg-type]
+        recorder = JournalRecorder(  # type: ignore[arg-type]
+            journal, clock, lambda call: call(), lambda action, row: None)
         recorder._transition = journal.append(
             Entry('transition', 'f', 'a', to_state='executing_motion'))
         if truncated:

@@ -36,6 +36,8 @@ from action_lifecycle.journal.row import make_row, Row
 from action_lifecycle.journal.sqlite.wal_checkpoint import CheckpointThread
 import pytest
 
+from .test_journal import wait_until_indexed
+
 DAMAGES = int(os.environ.get('JOURNAL_DAMAGES', '40'))
 SEED = int(os.environ.get('JOURNAL_SEED') or random.SystemRandom().randrange(10**6))
 PAGE = 4096
@@ -304,6 +306,7 @@ def test_row_that_only_the_index_has_as_a_snapshot_is_damage(path):
         journal.append_many([Entry('note')] * 3 + [Entry('flow', 'f', final=True)])
         assert journal.compact(synced_to=4)
         snapshot = journal.snapshot()
+        wait_until_indexed(journal)
     with closing(sqlite3.connect(path)) as connection:
         index = connection.execute("SELECT * FROM sqlite_schema WHERE type = 'index'").fetchone()
     change(path, "DELETE FROM sqlite_schema WHERE type = 'index'")
