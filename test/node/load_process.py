@@ -14,9 +14,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from action_lifecycle.ros.interfaces.types import action_class
 from action_lifecycle.ros.node.executor import make_executor
 from geometry_msgs.msg import PoseStamped
-from nav2_msgs.action import ComputePathToPose
 from nav_msgs.msg import Path
 import rclpy
 from rclpy.action import ActionServer
@@ -26,12 +26,13 @@ from std_msgs.msg import Bool, Empty
 
 def planner(node: Any) -> None:
     """Serve the action."""
-    result = ComputePathToPose.Result(path=Path(poses=[PoseStamped()] * 75_000))
+    plan_path = action_class('nav2_msgs/action/ComputePathToPose')
+    result = plan_path.Result(path=Path(poses=[PoseStamped()] * 75_000))
 
     def plan(handle: Any) -> Any:
         handle.succeed()
         return result
-    ActionServer(node, ComputePathToPose, 'compute_path_to_pose', plan)
+    ActionServer(node, plan_path, 'compute_path_to_pose', plan)
 
 
 def path(node: Any) -> None:

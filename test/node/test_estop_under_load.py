@@ -25,6 +25,8 @@ from std_msgs.msg import Bool, Empty, Float64
 from .bridge_rig import FACTS, Rig
 from .forked import Forked
 
+pytest.importorskip('nav2_msgs')  # not released for every distribution
+
 MAX_AGE = 0.5
 POINT = '{"positions": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5], "time_from_start": {"sec": 1}}'
 TRAJECTORY = f'{{"trajectory": {{"points": [{", ".join([POINT] * 40_000)}]}}}}'
