@@ -39,13 +39,13 @@ from .forked import Forked, ros_arguments
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
 estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 4.0}
+stopped: {/held: {condition: speed < 0.01, hold: 0.05}}
 facts:
   gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
         max_age: 0.5, unit: m}
   speed: {topic: joint_states, type: sensor_msgs/msg/JointState, field: velocity, reduce: norm,
           max_age: 0.5}
   present: {topic: present, type: std_msgs/msg/Bool, field: data, max_age: .inf}
-stopped: {/held: {condition: speed < 0.01, hold: 0.05}}
 limits:
   control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
   /gripper: {command.position: [0, 0.5]}

@@ -172,7 +172,7 @@ def test_a_flow_outlives_the_action_node(system: System, spun: Any) -> None:
     away: list[bool] = []
     run = FlowClient(spun).start(move_to(4), {'x': 0.1}, on_away=away.append)
     system.until(lambda: run.status and any(
-        action.state.value == 'executing_motion' for action in run.status.actions), 60, 'it moves')
+        'executing' in action.progress_text for action in run.status.actions), 60, 'it moves')
     system.kill('composed')
     system.until(lambda: away, 60, 'it is told that the node has gone')
     assert away == [True] and not run.done.done()

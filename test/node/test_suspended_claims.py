@@ -41,7 +41,7 @@ def test_gate_is_closed_after_a_suspension(tmp_path: Any, suspend: Any, slept: f
                                            is_open: bool) -> None:
     node: Any = Node()
     with Journal(tmp_path / 'journal') as journal:
-        link = LedgerLink(node, journal, Robot(node), lambda flow_id: 'job')
+        link = LedgerLink(node, journal, Robot(node), lambda flow_id: 'job', lambda why: None)
         claim = HeldClaim('f', 'job', 1, boot_time() + 2 * MAX_CLAIM)
         node.told(LedgerSync(leases=[lease_to(claim)]))
         suspend(slept)
