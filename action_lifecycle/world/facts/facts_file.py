@@ -21,9 +21,9 @@ The model of the facts file.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional, TYPE_CHECKING, Union
 
-from pydantic import Field, PositiveInt, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import conint, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from ...documents.models import StrictModel
 
@@ -42,6 +42,12 @@ _TYPE = re.compile(r'[A-Za-z]\w*/(action|srv|msg)/[A-Za-z]\w*\Z')
 def is_type(name: str) -> bool:
     """Whether a key of `limits` and `stopped` is a type, not a name of a server or topic."""
     return _TYPE.match(name) is not None
+
+
+if TYPE_CHECKING:
+    Count = int
+else:
+    Count = conint(strict=True, gt=0)  # pydantic 1 takes 1.5 for 1 otherwise
 
 
 class QosSpec(StrictModel):
@@ -144,7 +150,7 @@ class FactSpec(StrictModel):
         '(REP 117) and for expressions over ordered facts, else unknown.')
     max_rate: float = Field(
         0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
-    publishers: Optional[Union[Literal['any'], PositiveInt]] = Field(
+    publishers: Optional[Union[Literal['any'], Count]] = Field(
         None, description='Number of publishers of the topic that may give the fact, or any; '
         'default: one, and others make it unknown if they contradict.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')
