@@ -69,6 +69,7 @@ def bound_responses(
 @functools.lru_cache(maxsize=1000)  # so that the functions live as long as the process
 def _bounded(response: Any, limit: int, stand_in: Callable[[TooLarge], Any]) -> Any:
     """Return an object that rclpy takes for the class of a response."""
+    _functions()  # raises OSError where the libraries have other names
     kind = type(response)
     kind.__import_type_support__()
     convert = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(_pointer(kind._CONVERT_TO_PY))
@@ -79,8 +80,8 @@ def _bounded(response: Any, limit: int, stand_in: Callable[[TooLarge], Any]) -> 
             size, begin = _measured(message, support)
             if size > limit:
                 return stand_in(TooLarge(size, limit, begin))
-        except Exception:  # rclpy expects an object
-            return None
+        except Exception:  # of another rclpy; its size is not known then
+            pass
         return convert(message)
 
     function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(read)
