@@ -120,7 +120,7 @@ class Action:
 
     @property
     def foreign_policy(self) -> str:
-        """Return what follows when another client's goal prevents or ends its motion: ask, wait, fail."""
+        """Return what follows when another client's goal stops its motion: ask, wait, fail."""
         policies = {step.foreign_goals for step in self.spec.motion}
         return next((one for one in ('ask', 'wait') if one in policies), 'fail')
 
