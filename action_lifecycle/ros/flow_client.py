@@ -14,7 +14,6 @@ from typing import Any
 import uuid
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.srv import ListActions
 from rclpy.action import get_action_names_and_types
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -22,6 +21,7 @@ from rclpy.task import Future
 
 from .calls.flow_call import FlowCall, FlowEnd
 from .calls.goal_client import GoalClient
+from .calls.journaled_end import SERVICES
 from .calls.threads import pass_on
 from .node.call_host import CallHost
 from .node.timers import Timeout
@@ -80,7 +80,8 @@ class FlowClient:
         self._host = CallHost(node)
         self._client = GoalClient(
             self._host, ExecuteFlow, f'{action_node}/execute_flow', local=False)
-        self._actions = node.create_client(ListActions, f'{action_node}/list_actions')
+        self._journal = {kind: node.create_client(kind, f'{action_node}/{name}')
+                         for kind, name in SERVICES.items()}
 
     def start(
         self, flow: Flow | LoadedFlow | str, parameters: Mapping[str, Any] | None = None, *,
@@ -125,7 +126,7 @@ class FlowClient:
 
         def begin() -> None:
             run._call = FlowCall(
-                self._host, self._client, self._actions, goal, on_status=told, on_away=on_away)
+                self._host, self._client, self._journal, goal, on_status=told, on_away=on_away)
             run._call.done.add_done_callback(ended)
             if run._canceled:
                 run._call.cancel()
@@ -167,7 +168,8 @@ class FlowClient:
     def destroy(self) -> None:
         """Destroy the clients; flows that run go on."""
         self._client.destroy()
-        self._node.destroy_client(self._actions)
+        for client in self._journal.values():
+            self._node.destroy_client(client)
 
     def _watch(self, run: StartedFlow) -> None:
         """Warn when the action node has not been there for a while."""

@@ -5,9 +5,18 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
+from action_lifecycle.cli.client import connect
+from action_lifecycle.cli.running.following import _Following
+from action_lifecycle.cli.table import console
+from action_lifecycle.ros.calls.flow_call import FlowCall, FlowEnd
+from action_lifecycle.ros.calls.goal_client import GoalClient
+from action_lifecycle.ros.calls.journaled_end import SERVICES
+from action_lifecycle.ros.node.call_host import CallHost
+from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatusArray
 from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions, SendEvent
 import pytest
@@ -128,6 +137,40 @@ def test_a_cancel_of_an_action_inside_and_of_the_whole_flow(rig: Rig) -> None:
     assert done.result().result.error_code == ErrorCode.CANCELED
     assert rig.end_of('whole/outer', 'wait').data['outcome'] == 'canceled'
     assert rig.end_of('whole/outer', 'then').data['outcome'] == 'canceled'
+
+
+def test_an_end_that_nobody_heard_is_that_of_the_last_run_of_a_nested_flow(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actions = INNER.replace('within: 300', 'within: 1').replace(
+        'outer:\n', 'outer:\n  retry: {times: 1, delay: 0}\n')
+    rig.level = 1.0
+    rig.send('retried', actions)
+    assert rig.end_of('retried/outer', 'wait').data['outcome'] == 'failed'
+    rig.level = 6.0
+    rig.end_of('retried', 'last')
+    rig.until(lambda: rows_of(rig.journal, flow_id='retried', kind='flow')[-1].final,
+              20.0, 'the end')
+    rig.kill()
+    rig.start_node()
+    rig.until(rig.flows.server_is_ready, 40.0, 'the node')
+
+    host = CallHost(rig.node)
+    call = FlowCall(
+        host, GoalClient(host, ExecuteFlow, 'action_lifecycle/execute_flow', local=False),
+        {kind: rig.node.create_client(kind, f'action_lifecycle/{name}')
+         for kind, name in SERVICES.items()}, ExecuteFlow.Goal(flow_id='retried'), sent=True)
+    rig.until(call.done.done, 40.0, 'the end')
+    end = call.done.result()
+    monkeypatch.setenv('ROS_DOMAIN_ID', rig.environment['ROS_DOMAIN_ID'])
+    with connect('', 20.0) as asking:
+        following = _Following(asking, console(), Namespace(
+            plain=True, verbose=False, flow_id='retried'))
+        told = FlowEnd.of(following._journaled())
+    assert end == told
+    assert end.error_code == ErrorCode.NONE
+    assert end.outcomes == {'outer': 'succeeded', 'last': 'succeeded'}
+    assert end.summary['total'] == 2
 
 
 @pytest.mark.parametrize('fact, count', [

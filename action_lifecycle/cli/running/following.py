@@ -18,22 +18,22 @@ from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowChange, FlowStatus
-from action_lifecycle_msgs.srv import ListActions
 from action_msgs.msg import GoalStatus
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
 from .progress import ChangeLines
-from .summary import from_actions, from_changes, sum_up
+from .summary import sum_up
 from ..actor import requester
-from ..client import Client, connect, NODE, publishers
+from ..client import accepted, Client, connect, NODE, publishers
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..given_parameters import given_parameter
 from ..observer import Observer
 from ..table import console, live_table, waits_for
 from ...documents.errors import LifecycleError
 from ...flow.files.loader import load_flow
+from ...ros.calls.journaled_end import FlowOpen, journaled_end, SERVICES
 from ...ros.interfaces.qos import event_qos
 
 CANCEL_TIME = 10.0
@@ -128,15 +128,27 @@ class _Following:
             handle = self._follow_anew()
             anew = True
         if anew and result.error_code == ErrorCode.NOT_FOUND:  # ended before the node was back
-            result = from_changes(
-                self.flow_id, self.client.history(NODE, self.flow_id)) or from_actions(
-                self.flow_id, self.client.call(
-                    ListActions, f'{NODE}/list_actions', ListActions.Request(
-                        flow_id=self.flow_id, limit=1000)).actions)
+            result = self._journaled()
         self.status = result.status if result.status.flow_id else self.status
         self.flow_id = result.flow_id or self.flow_id
         self._show()
         return result
+
+    def _journaled(self) -> ExecuteFlow.Result:
+        """Return the result from the journal, of a flow that the node does not run any more."""
+        reading, response = journaled_end(self.flow_id), None
+        try:
+            while True:
+                kind, request = reading.send(response)
+                response = accepted(self.client.call(kind, f'{NODE}/{SERVICES[kind]}', request))
+        except StopIteration as read:
+            if read.value is None:
+                raise NotThere(f'{NODE} does not know the flow {self.flow_id} any more') from None
+            result: ExecuteFlow.Result = read.value
+            return result
+        except FlowOpen as error:
+            raise NotThere(f'{error}; `list --flow {self.flow_id}` shows what the journal has of '
+                           'it') from error
 
     def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
         """Show the progress until there is a result; None if the node goes away before."""

@@ -1,66 +1,25 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The summary of a flow that has ended, from its result or from the journal."""
+"""The summary of a flow that has ended."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Iterable
 import json
 from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ErrorCode, FlowChange, FlowStatus
+from action_lifecycle_msgs.msg import ErrorCode
 from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console
 from rich.text import Text
 
-from ..client import NODE
-from ..exits import NotThere
 from ..table import at_clock, attempts_table
 from ...documents.json_text import read_object
 from ...flow.run.metrics import metrics_table
 from ...lifecycle.text_format import printable
-
-
-def from_changes(flow_id: str, changes: Iterable[Any]) -> ExecuteFlow.Result | None:
-    """Return the result of a flow from the change that ended it; None if there is none."""
-    ends = [change for change in changes if isinstance(change, FlowChange)
-            and change.to_state in (FlowStatus.FINISH, FlowStatus.FAIL)]
-    return ExecuteFlow.Result(
-        flow_id=flow_id, state=ends[-1].to_state, error_code=ends[-1].error_code,
-        error_msg=ends[-1].cause, summary_json=ends[-1].data_json) if ends else None
-
-
-def from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
-    """
-    Return the result of a flow from the outcomes of its actions in the journal.
-
-    Actions of nested flows do not count.
-    """
-    actions = [action for action in actions if '/' not in action.action_id]
-    outcomes = Counter(action.state.outcome for action in actions)
-    if not actions or outcomes['']:
-        raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '
-                       f'`list --flow {flow_id}` shows what the journal has of it')
-    succeeded = outcomes['succeeded']
-    code = ErrorCode.NONE if succeeded + outcomes['skipped'] == len(actions) else \
-        ErrorCode.CANCELED if outcomes['canceled'] else \
-        ErrorCode.FLOW_PARTIALLY_FAILED if succeeded else ErrorCode.FLOW_FAILED
-    return ExecuteFlow.Result(
-        flow_id=flow_id, state=FlowStatus.FAIL if code else FlowStatus.FINISH, error_code=code,
-        error_msg='; '.join(f'{action.action_id}: {action.error_msg}' for action in actions
-                            if action.state.outcome in ('failed', 'canceled')),
-        summary_json=json.dumps({
-            'total': len(actions),
-            **{name: outcomes[name] for name in ('succeeded', 'failed', 'canceled', 'skipped')},
-            'recovered': sum(action.attempt > 1 and action.state.outcome == 'succeeded'
-                             for action in actions),
-            'unverified': sum(action.state.outcome == 'succeeded' and not action.evidence
-                              for action in actions)}))
 
 
 def sum_up(

@@ -54,6 +54,7 @@ class AgentNode(LanguageModelNode):
     | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
     | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
     | calls | `<action_node>/list_actions` | action_lifecycle_msgs/srv/ListActions |
+    | calls | `<action_node>/get_history` | action_lifecycle_msgs/srv/GetHistory |
     | calls | what `choose_transition` names | action_lifecycle_msgs/srv/ChooseTransition |
     | calls | the services of `tools_file` | of any type |
 

@@ -15,6 +15,7 @@ from .followed_flow import REQUESTER
 from ...documents.errors import LifecycleError
 from ...documents.json_text import read_object
 from ...flow.run.flow_run import HELD
+from ...ros.calls.journaled_end import PAGE, SERVICES
 from ...ros.calls.service_call import NoServer, RetryPolicy, ServiceCall
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import sleep
@@ -27,7 +28,6 @@ READ = RetryPolicy(repeat=5.0)
 """A request that only reads is repeated until it is answered."""
 AGAIN = 1.0
 """Delay (s) before a request that has failed is made again."""
-PAGE = 1000
 
 
 class FlowOrders:
@@ -35,10 +35,10 @@ class FlowOrders:
 
     def __init__(self, node: ManagedNode, action_node: str) -> None:
         self._node = node
-        self.actions = node.add_client(ListActions, f'{action_node}/list_actions')
+        self.journal = {kind: node.add_client(kind, f'{action_node}/{name}')
+                        for kind, name in SERVICES.items()}
         self._edits = node.add_client(EditFlow, f'{action_node}/edit_flow')
         self._controls = node.add_client(ControlFlow, f'{action_node}/control_flow')
-        self._history = node.add_client(GetHistory, f'{action_node}/get_history')
 
     async def edit(self, flow_id: str, text: str, reason: str, *, again: bool) -> str:
         """
@@ -83,7 +83,7 @@ class FlowOrders:
         while True:
             request = ListActions.Request(flow_id=flow_id, limit=PAGE, offset=len(found))
             page = await ServiceCall(
-                self._node, self.actions, lambda request=request: request, READ).done
+                self._node, self.journal[ListActions], lambda request=request: request, READ).done
             if page.error_code == ErrorCode.NOT_READY:
                 await sleep(self._node, AGAIN)
                 continue
@@ -109,7 +109,7 @@ class FlowOrders:
         while True:
             request = GetHistory.Request(flow_id=flow_id, after_seq=after, limit=PAGE)
             page = await ServiceCall(
-                self._node, self._history, lambda request=request: request, READ).done
+                self._node, self.journal[GetHistory], lambda request=request: request, READ).done
             if page.error_code == ErrorCode.NOT_READY:
                 await sleep(self._node, AGAIN)
                 continue

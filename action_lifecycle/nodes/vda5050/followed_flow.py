@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -26,22 +26,25 @@ class FollowedFlow:
 
     `text`: the flow; '' if it has begun, so that it is not sent again if the action node has lost
     its journal. `begun` is a future of '' or of why the flow is refused; `done` one of its
-    FlowEnd, or of None if nothing is known of the flow. `on_status` gets each FlowStatus.
+    FlowEnd, or of None if that is not known, in `unknown` the reason if it is another than that
+    nothing is known of the flow. `on_status` gets each FlowStatus.
     """
 
     def __init__(
-        self, node: ManagedNode, client: GoalClient, actions: Any, flow_id: str, text: str,
-        source: str, on_status: Callable[[Any], None], on_away: Callable[[bool], None],
+        self, node: ManagedNode, client: GoalClient, journal: Mapping[type, Any], flow_id: str,
+        text: str, source: str, on_status: Callable[[Any], None],
+        on_away: Callable[[bool], None],
     ) -> None:
         self.flow_id = flow_id
         self.begun: Any = Future(executor=node.executor)
         self.done: Any = Future(executor=node.executor)
+        self.unknown = ''
         self._on_status = on_status
         goal = ExecuteFlow.Goal(flow_id=flow_id, requester=REQUESTER)
         if text:
             goal.flow, goal.kind, goal.source = text, 'yaml', source
         # `sent`: a process before this one may have sent it
-        self._call = FlowCall(node, client, actions, goal, sent=True, on_status=self._told,
+        self._call = FlowCall(node, client, journal, goal, sent=True, on_status=self._told,
                               on_away=on_away)
         self._call.done.add_done_callback(node.guarded(self._ended, what=f'flow {flow_id}'))
 
@@ -61,7 +64,8 @@ class FollowedFlow:
 
     def _ended(self, done: Any) -> None:
         if done.exception() is not None:
-            end, why = None, str(done.exception())
+            end, self.unknown = None, str(done.exception())
+            why = self.unknown
         else:
             end = done.result()
             why = '' if end.outcomes else end.error_msg or 'the action node has refused the flow'

@@ -84,7 +84,7 @@ class OrderRunner:
     def follow(self, flow_id: str, text: str, told: Callable[[Any], None] = lambda status: None
                ) -> FollowedFlow:
         """Start a flow, or follow it; see `FollowedFlow`."""
-        return FollowedFlow(self._node, self._client, self._orders.actions, flow_id, text,
+        return FollowedFlow(self._node, self._client, self._orders.journal, flow_id, text,
                             str(self._mapped.path), told, self._away)
 
     def spawn(self, what: str, work: Callable[..., Awaitable[None]], *arguments: Any) -> None:
@@ -343,9 +343,10 @@ class OrderRunner:
         if self.flow is flow:
             self.flow_paused = self.is_away = False
         if end is None and flow.flow_id in self.record.flows:
+            why = flow.unknown or f'the action node does not know flow {flow.flow_id} any more'
             self.record.errors.append(error(
-                ORDER, f'the action node does not know flow {flow.flow_id} any more; the order is '
-                'dropped', FATAL, self.record.order.references if self.record.order else {}))
+                ORDER, f'{why}; the order is dropped', FATAL,
+                self.record.order.references if self.record.order else {}))
             self.record.canceled = True
         await self._refresh()
         if self.record.canceling is not None and not self._is_running() \

@@ -10,17 +10,16 @@ flow with the id is followed, or its outcome is read from the journal of the act
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.srv import ListActions
 from rclpy.task import Future
 
 from .goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from .goal_client import GoalClient
+from .journaled_end import FlowOpen, journaled_end
 from .service_call import RetryPolicy, ServiceCall
 from ..node.timers import Timeout
 from ...agents.tool_state import ToolError
@@ -68,21 +67,6 @@ class FlowEnd:
             frozenset({result.error_code, *(action.error_code for action in actions)}),
             {action.action_id: action.state.outcome for action in actions})
 
-    @classmethod
-    def from_journal(cls, flow_id: str, actions: list[Any]) -> FlowEnd:
-        """Return the end of a flow that the action node does not run any more."""
-        outcomes = Counter(action.state.outcome for action in actions)
-        done = outcomes['succeeded'] + outcomes['skipped'] == len(actions)
-        code = ErrorCode.NONE if done else \
-            ErrorCode.CANCELED if outcomes['canceled'] else ErrorCode.FLOW_FAILED
-        return cls(
-            flow_id, int(code), '; '.join(
-                f'{action.action_id}: {action.error_msg}' for action in actions
-                if action.state.outcome not in ('succeeded', 'skipped')),
-            {'total': len(actions), **outcomes},
-            frozenset({int(code), *(action.error_code for action in actions)}),
-            {action.action_id: action.state.outcome for action in actions})
-
 
 class FlowCall:
     """
@@ -90,20 +74,22 @@ class FlowCall:
 
     `done` is a future of its `FlowEnd`; it raises ToolError if there is none. While the action
     node is away, a flow with an id is waited for, also after `cancel`, because that node resumes
-    it. `on_status` is called with each `FlowStatus`, `on_away` when the action node has gone with
-    the flow (True) and when it is back (False).
+    it. `journal`: clients of `journaled_end.SERVICES`. `on_status` is called with each
+    `FlowStatus`, `on_away` when the action node has gone with the flow (True) and when it is back
+    (False).
     """
 
     def __init__(
-        self, node: Any, client: GoalClient, actions: Any, goal: ExecuteFlow.Goal, *,
-        sent: bool = False, on_status: Callable[[Any], None] = lambda status: None,
+        self, node: Any, client: GoalClient, journal: Mapping[type, Any],
+        goal: ExecuteFlow.Goal, *, sent: bool = False,
+        on_status: Callable[[Any], None] = lambda status: None,
         on_away: Callable[[bool], None] = lambda away: None,
     ) -> None:
         self.done: Any = Future()
         self._sent = sent
         self._node = node
         self._client = client
-        self._actions = actions
+        self._journal = journal
         self._goal = goal
         self._on_status = on_status
         self._on_away = on_away
@@ -170,24 +156,43 @@ class FlowCall:
 
     def _look_in_journal(self) -> None:
         """Find out what became of a flow that the action node does not run."""
-        request = ListActions.Request(flow_id=self._goal.flow_id, limit=1000)
-        ServiceCall(self._node, self._actions, lambda: request,
-                    RetryPolicy.tries(ANSWER, ANSWER)).on_done(self._listed)
+        self._read_on(journaled_end(self._goal.flow_id))
 
-    def _listed(self, done: Any) -> None:
-        if done.exception() is not None:
-            self.done.set_exception(ToolError(f'what became of the flow {self._goal.flow_id} is '
-                                              f'not known: {done.exception()}'))
-            return
-        response = done.result()
-        if response.error_code or not response.actions:  # the flow has never arrived
-            self._sent = False
-            if self._goal.flow:
-                self._try()
-            else:
-                self._end_unsent(ErrorCode.NOT_FOUND, 'the action node does not know the flow')
+    def _read_on(self, reading: Generator[tuple[type, Any], Any, Any], page: Any = None) -> None:
+        """Pass a response of the action node on to the reader and send the next request."""
+        try:
+            kind, request = reading.send(page)
+        except StopIteration as read:
+            self._found(read.value)
+        except FlowOpen as error:
+            self.done.set_exception(ToolError(str(error)))
         else:
-            self.done.set_result(FlowEnd.from_journal(self._goal.flow_id, response.actions))
+            ServiceCall(self._node, self._journal[kind], lambda: request,
+                        RetryPolicy.tries(ANSWER, ANSWER)).on_done(
+                lambda done: self._answered(reading, done))
+
+    def _answered(self, reading: Generator[tuple[type, Any], Any, Any], done: Any) -> None:
+        page, error = None, done.exception()
+        if error is None:
+            page = done.result()
+            error = page.error_code and page.error_msg
+        if not error:
+            self._read_on(reading, page)
+        elif page is not None and page.error_code in _NOT_NOW:
+            Timeout(self._node, PAUSE, self._try)
+        else:
+            self.done.set_exception(ToolError(
+                f'what became of the flow {self._goal.flow_id} is not known: {error}'))
+
+    def _found(self, result: ExecuteFlow.Result | None) -> None:
+        if result is not None:
+            self.done.set_result(FlowEnd.of(result))
+            return
+        self._sent = False  # the flow has never arrived
+        if self._goal.flow:
+            self._try()
+        else:
+            self._end_unsent(ErrorCode.NOT_FOUND, 'the action node does not know the flow')
 
     def _finish(self, end: CallEnd) -> None:
         if end.how is Ending.RESULT:

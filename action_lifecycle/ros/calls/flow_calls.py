@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Callable
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.srv import ListActions
 
 from .flow_call import FlowCall, FlowEnd
 from .goal_client import kept_goal_client
+from .journaled_end import SERVICES
 from .threads import start_call
 from ..node.lifecycle_node import ManagedNode
 from ...agents.sessions.detach import is_detached
@@ -29,7 +29,8 @@ class FlowCalls:
     def __init__(self, node: ManagedNode, action_node: str) -> None:
         self._node = node
         self._client = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow')
-        self._actions = node.add_client(ListActions, f'{action_node}/list_actions')
+        self._journal = {kind: node.add_client(kind, f'{action_node}/{name}')
+                         for kind, name in SERVICES.items()}
 
     async def run(
         self, flow: str, source: str, *, user: str = '', time_limit: float, flow_id: str = '',
@@ -81,7 +82,7 @@ class FlowCalls:
 
         def make() -> FlowCall:
             followed.append(FlowCall(
-                self._node, self._client, self._actions, goal, sent=sent))
+                self._node, self._client, self._journal, goal, sent=sent))
             return followed[0]
 
         return followed, *start_call(self._node, make)

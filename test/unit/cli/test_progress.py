@@ -14,7 +14,6 @@ import pytest
 msg = pytest.importorskip('action_lifecycle_msgs.msg')
 progress = pytest.importorskip('action_lifecycle.cli.running.progress')
 observing = pytest.importorskip('action_lifecycle.cli.observer')
-summaries = pytest.importorskip('action_lifecycle.cli.running.summary')
 
 HEALTHY = [('start', 'assigned', 'in_progress'), ('execute', 'in_progress', 'executing_motion'),
            ('motion_done', 'executing_motion', 'sensor_confirm'),
@@ -162,49 +161,3 @@ def test_a_bridge_that_goes_and_comes_back_is_told() -> None:
     nodes.endpoints = [second]
     assert observer.bridge_words().startswith('the world model bridge was restarted (')
     assert observer.bridge_words() == ''
-
-
-def status(outcome: str, **fields: Any) -> Any:
-    return msg.ActionStatus(
-        action_id=outcome, state=msg.ActionState(value='terminated', outcome=outcome), **fields)
-
-
-def test_the_result_of_a_flow_that_ended_unseen_is_that_of_its_last_change() -> None:
-    end = msg.FlowChange(
-        flow_id='f', event='finish', from_state='CONTINUE', to_state='FINISH',
-        data_json='{"total": 3, "failed": 1, "replaced": 1}')
-    result = summaries.from_changes('f', [msg.FlowChange(flow_id='f', event='edited'), end])
-    assert (result.state, result.error_code, result.flow_id) == ('FINISH', 0, 'f')
-    assert json.loads(result.summary_json)['replaced'] == 1
-    assert summaries.from_changes('f', [msg.FlowChange(flow_id='f', event='edited')]) is None
-    failed = msg.FlowChange(flow_id='f', to_state='FAIL', cause='broken', error_code=502)
-    assert summaries.from_changes('f', [end, failed]).error_msg == 'broken'
-
-
-@pytest.mark.parametrize(('outcomes', 'code'), [
-    (['succeeded', 'succeeded'], 'NONE'), (['succeeded', 'skipped'], 'NONE'),
-    (['succeeded', 'failed'], 'FLOW_PARTIALLY_FAILED'), (['failed', 'skipped'], 'FLOW_FAILED'),
-    (['succeeded', 'canceled'], 'CANCELED')])
-def test_a_flow_that_ended_unheard_is_summed_up_by_its_actions(
-    outcomes: list[str], code: str
-) -> None:
-    result = summaries.from_actions('f', [
-        status(outcome, attempt=2, error_msg='slipped') for outcome in outcomes])
-    assert result.error_code == getattr(msg.ErrorCode, code)
-    summary = json.loads(result.summary_json)
-    assert summary['total'] == 2 and summary['succeeded'] == outcomes.count('succeeded')
-    assert summary['recovered'] == summary['unverified'] == outcomes.count('succeeded')
-
-
-def test_actions_of_nested_flows_do_not_count_in_the_sum() -> None:
-    inner = status('failed', attempt=1, error_msg='slipped')
-    inner.action_id = 'pick/grip'
-    result = summaries.from_actions('f', [status('succeeded', attempt=2), inner])
-    assert result.error_code == msg.ErrorCode.NONE
-    assert json.loads(result.summary_json)['total'] == 1
-
-
-def test_a_flow_that_is_open_and_not_gone_on_with_is_told() -> None:
-    for actions in ([], [msg.ActionStatus()]):
-        with pytest.raises(summaries.NotThere, match='does not go on with the flow f'):
-            summaries.from_actions('f', actions)
