@@ -252,6 +252,11 @@ class Action:
         if data.get('required'):
             self.required = list(data['required'])
 
+    def keep_record(self, earlier: Action) -> None:
+        """Take over what was recorded of this action before an edit changed its spec."""
+        for name in ('attempt', 'motions', 'runs', 'seq', 'begun_seq', 'changed_at', 'spent', '_was'):
+            setattr(self, name, getattr(earlier, name))
+
     def dated(self, seq: int, stamp: float, state: str) -> None:
         """Record journal row and ROS time (s) of the last change, to `state`."""
         if self.seq:

@@ -4,8 +4,8 @@
 """
 Checks an edit against the current state of a flow.
 
-Merge rule: steps on actions that have started since `base_seq` are left out, ended actions stay,
-and running actions can't be removed. The cost depends on the size of the edit, not of the flow.
+Merge rule: steps on actions that have started since `base_seq` are left out; ended actions stay, as
+do those that are assigned again; running actions can't be removed. The cost depends on the size of the edit, not of the flow.
 """
 
 from __future__ import annotations
@@ -101,7 +101,12 @@ class _Stage(StageBase):
     def _remove(self, step: EditStep) -> None:
         for position, name in enumerate(step.value):
             place = step.number, step.verb, position
-            if self._may_change(step.verb, name, place):
+            if not self._may_change(step.verb, name, place):
+                continue
+            if self._has_run(name):
+                self._fault(place, f"action '{name}' is assigned again, after it has ended: it "
+                            'can not be removed; skip it')
+            else:
                 self._drop(name, place)
 
     def _update(self, step: EditStep) -> None:
@@ -169,6 +174,11 @@ class _Stage(StageBase):
         yield from [name for name, source in self.changes.items()
                     if source is not None and name not in self.run.flow.actions]
 
+    def _has_run(self, name: str) -> bool:
+        """Return whether an action that waits has ended before; what was done stays."""
+        runner = self.run.runners.one_made(name)
+        return self.replayed is None and runner is not None and runner.action.seq > 0
+
     def _has(self, name: str) -> bool:
         return self.changes[name] is not None if name in self.changes \
             else name in self.run.flow.actions
@@ -225,7 +235,7 @@ class _Stage(StageBase):
     def _drop_waiting(self, step: EditStep, kept: Container[str]) -> None:
         place = step.number, step.verb
         for name in list(self._waiting()):
-            if name not in kept and self._unedited(name, place):
+            if name not in kept and not self._has_run(name) and self._unedited(name, place):
                 self._drop(name, place)
 
     def _drop(self, name: str, place: Path) -> None:

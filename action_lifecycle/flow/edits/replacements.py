@@ -23,9 +23,11 @@ from ...lifecycle.states import ActionOutcome
 def not_replaceable(run: FlowRun, name: str) -> str:
     """Return why an action of a running flow can't be replaced; '' if it can."""
     progress = run.progress(name)
+    if progress == 'waiting':
+        return 'it is assigned again; change it, or skip it first' if run.runners[name].action.seq \
+            else 'it has not started; change or remove it'
     if progress != 'ended':
-        return 'it has not started; change or remove it' if progress == 'waiting' \
-            else 'it is at work; cancel it first'
+        return 'it is at work; cancel it first'
     outcome = run.runners[name].action.outcome
     return 'it has succeeded' if outcome is ActionOutcome.SUCCEEDED else ''
 

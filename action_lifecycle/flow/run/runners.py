@@ -48,9 +48,8 @@ class Runners(Mapping[str, ActionRunner]):
         """
         Replace the runner of an action that was edited before it started.
 
-        The attempts of an action that is assigned again are still counted.
+        An action that is assigned again keeps its record.
         """
         old = self._made.pop(name, None)
-        if old is not None and old.action.attempt and name in self._flow.actions:
-            self[name].action.attempt = old.action.attempt
-            self[name].action.runs = old.action.runs
+        if old is not None and old.action.seq and name in self._flow.actions:
+            self[name].action.keep_record(old.action)

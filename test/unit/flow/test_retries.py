@@ -9,6 +9,7 @@ from pathlib import Path
 
 from action_lifecycle.flow import FlowRun, parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
+from action_lifecycle.flow.files.edit import EditRefused
 from action_lifecycle.journal import verify_journal
 from action_lifecycle.lifecycle.states import ActionState
 import pytest
@@ -240,6 +241,34 @@ def test_attempts_of_a_retried_action_are_counted_on_after_an_edit(
     assert run.state == 'FINISH' and run.runners['a'].action.attempt == 2
     assert [row.attempt for row in process.journal.rows(action_id='a')
             if row.event == 'start'] == [1, 2]
+
+
+@pytest.mark.parametrize('update', ['', '- update: {a: {priority: 3}}\n'])
+def test_an_edit_removes_nothing_that_has_a_record(
+    start: Start, clock: Clock, robot: Robot, update: str
+) -> None:
+    robot.verdicts['a', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(CHAIN)
+    orchestrator = process.orchestrator
+    orchestrator.control.pause('f', 'ann')
+    clock.run(10.0)
+    orchestrator.control.retry('f', 'a', 'ann')
+    if update:
+        orchestrator.edit('f', parse_edit(update), 'ben', 'why not')
+    with pytest.raises(EditRefused, match="'a' is assigned again, .*: it can not be removed; skip"):
+        orchestrator.edit('f', parse_edit('- remove: [a, b, c]'), 'ben', 'too many')
+    with pytest.raises(EditRefused, match="can not replace 'a': it is assigned again; change it"):
+        orchestrator.edit('f', parse_edit(
+            f'- add: {{z: {{{MOTION}, replaces: a}}}}\n'), 'ben', 'better')
+    orchestrator.edit('f', parse_edit(
+        f'- clear: true\n- add: {{z: {{{MOTION}, after: c}}}}\n'), 'ben', 'anew')
+    process, (run,) = restart(start, process)
+    process.orchestrator.control.resume('f', 'ann')
+    clock.run()
+    assert outcomes(run) == dict.fromkeys('abcz', 'succeeded')
+    assert {row.action_id: row.to_state for row in process.journal.rows(
+        kind='transition')} == dict.fromkeys('abcz', 'terminated')
 
 
 def test_killed_at_every_row_an_order_is_carried_out(
