@@ -254,7 +254,8 @@ class Action:
 
     def keep_record(self, earlier: Action) -> None:
         """Take over what was recorded of this action before an edit changed its spec."""
-        for name in ('attempt', 'motions', 'runs', 'seq', 'begun_seq', 'changed_at', 'spent', '_was'):
+        for name in ('attempt', 'motions', 'runs', 'seq', 'begun_seq', 'changed_at', 'spent',
+                     '_was'):
             setattr(self, name, getattr(earlier, name))
 
     def dated(self, seq: int, stamp: float, state: str) -> None:

@@ -17,11 +17,14 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def pattern(expected: str) -> re.Pattern[str]:
-    """Return what fits: `…` is anything, a number any number, white space any white space."""
+    """Return what fits: `…` is anything; numbers, white space, bars of histograms are any."""
     parts = ''
-    for token in re.findall(r'…|\d[\d.:]*|\s+|[^\s\d…]+', expected.strip()):
+    for token in re.findall(
+            r'\|[^|\n]+\|(?= n =)|…|\d[\d.:]*|\s+|[^\s\d…|]+|\|', expected.strip()):
         if token == '…':
             parts += r'[\s\S]*?'
+        elif token[0] == token[-1] == '|' != token:
+            parts += r'\|[^|\n]+\|'
         elif token[0].isdigit():
             parts += r'-?\d[\d.:e-]*'
         else:

@@ -4,8 +4,9 @@
 """
 Checks an edit against the current state of a flow.
 
-Merge rule: steps on actions that have started since `base_seq` are left out; ended actions stay, as
-do those that are assigned again; running actions can't be removed. The cost depends on the size of the edit, not of the flow.
+Merge rule: steps on actions that have started since `base_seq` are left out; ended actions stay,
+also if they are assigned again; running actions can't be removed. The cost depends on the size of
+the edit, not of the flow.
 """
 
 from __future__ import annotations

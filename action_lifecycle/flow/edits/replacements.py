@@ -24,7 +24,8 @@ def not_replaceable(run: FlowRun, name: str) -> str:
     """Return why an action of a running flow can't be replaced; '' if it can."""
     progress = run.progress(name)
     if progress == 'waiting':
-        return 'it is assigned again; change it, or skip it first' if run.runners[name].action.seq \
+        again = run.runners[name].action.seq > 0
+        return 'it is assigned again; change it, or skip it first' if again \
             else 'it has not started; change or remove it'
     if progress != 'ended':
         return 'it is at work; cancel it first'

@@ -76,7 +76,7 @@ class Facts:
             rates = [spec.max_rate for spec in specs]
             qos = next((spec.qos for spec in specs if spec.qos != QosSpec()), QosSpec())
             take = self._recorder.recording(
-                topic, type_name, functools.partial(self._take, topic), lambda: self.model.now)
+                topic, type_name, functools.partial(self._take, topic))
             yield TopicNeed(topic, type_name, qos, take,
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0,
                             distrust=functools.partial(self._distrust, topic),
@@ -130,21 +130,23 @@ class Facts:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
+    def _take(self, topic: str, message: Any, age: float = 0.0) -> tuple[float, float]:
+        """Process a sample; returns when it arrived (ROS time, s) and its age (s) then."""
+        model, now = self.model, self._node.now()
         try:
-            model, now = self.model, self._node.now()
             due = model.next_deadline()
             if self._simulated:
                 age = 0.0
             if due <= now:  # it may have come before, as may others: these are read first
                 arrived = math.nextafter(due, -math.inf)
-                model.ingest(topic, message, arrived, max(0.0, age - (now - arrived)))
-            else:
-                model.ingest(topic, message, now, age)
+                age = max(0.0, age - (now - arrived))
+                now = arrived
+            model.ingest(topic, message, now, age)
             if model.waiting:
                 self.changed()
         except Exception:  # of a callback; it must not end the node
             self._node.log_exception(f'topic {topic}')
+        return now, age
 
     def _set_publishers(self, topic: str, nodes: Sequence[str]) -> None:
         self.model.set_publishers(

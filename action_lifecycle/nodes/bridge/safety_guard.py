@@ -89,9 +89,9 @@ class SafetyGuard:
         self._readers: list[tuple[SafetySpec, TopicReader]] = []
         self._subscriptions: list[Subscriptions] = []
         for spec in self.monitor.specs():
-            record = recorder.recording(spec.topic, spec.type, _nothing, node.now, stand_in=True)
+            record = recorder.recording(spec.topic, spec.type, self._arrival, stand_in=True)
             take = self._watch.guarded(
-                functools.partial(self._take, spec, None if record is _nothing else record),
+                functools.partial(self._take, spec, None if record == self._arrival else record),
                 what=f'topic {spec.topic}')
             need = TopicNeed(spec.topic, spec.type, spec.qos, take,
                              distrust=functools.partial(self._distrust, spec),
@@ -209,6 +209,10 @@ class SafetyGuard:
         for subscriptions in self._subscriptions:
             subscriptions.destroy()
         self._watch.destroy_node()
+
+    def _arrival(self, message: Any, age: float = 0.0) -> tuple[float, float]:
+        """Return when a message that is only recorded arrived (ROS time, s), and its age (s)."""
+        return self._node.now(), age
 
     # -- in the thread that watches
 
@@ -373,7 +377,3 @@ class SafetyGuard:
 
 def _look(spec: SafetySpec, reader: TopicReader) -> Collection[bytes]:
     return reader.look()
-
-
-def _nothing(message: Any, *age: float) -> None:
-    """Take a message that is only recorded."""

@@ -33,13 +33,14 @@ class Recorder:
             self._listen(rings)
 
     def recording(
-        self, topic: str, type_name: str, take: Callable[..., None], clock: Callable[[], float],
+        self, topic: str, type_name: str, take: Callable[..., tuple[float, float]],
         *, stand_in: bool = False,
-    ) -> Callable[..., None]:
+    ) -> Callable[..., Any]:
         """
         Return `take(message, age)` of a topic so that it also records the message.
 
-        `clock()`: ROS time (s) of the arrival, asked after `take`; `stand_in`: see `Ring`.
+        `take` returns the time of arrival (ROS time, s) and the age (s) that count.
+        `stand_in`: see `Ring`.
         """
         if self._rings is None:
             return take
@@ -50,9 +51,9 @@ class Recorder:
         add = self._rings.add
 
         def recorded(message: Any, *age: float) -> None:
-            take(message, *age)
+            arrival = take(message, *age)
             try:
-                add(ring, message, clock(), *age)
+                add(ring, message, *arrival)
             except Exception:  # of a callback; it must not end the node
                 self._node.log_exception(f'black box, topic {name}')
         return recorded
