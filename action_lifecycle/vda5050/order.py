@@ -141,6 +141,11 @@ class Order:
                 UPDATE, f"an update begins with the last released node, '{last.node_id}' with the "
                 f"sequenceId {last.sequence}; got '{first.node_id}' with {first.sequence}",
                 {**update.references, 'nodeId': first.node_id})
+        if changed := _changed(last, first):
+            raise OrderRefused(
+                UPDATE, f"an update can't change the last released node '{last.node_id}': "
+                f'{changed}',
+                {**update.references, 'nodeId': first.node_id})
         base = len(self.base)
         data = {
             **self.data, **update.data,
@@ -224,6 +229,19 @@ def refuse_templates(data: Any, references: Mapping[str, Any]) -> None:
 def distance(position: Mapping[str, Any], x: float, y: float) -> float:
     """Return how far a point is from the position of a node, in m."""
     return math.hypot(position['x'] - x, position['y'] - y)
+
+
+def _changed(known: OrderNode, again: OrderNode) -> str:
+    """Return what a node that is sent again has otherwise; '' if nothing. It may leave out."""
+    position, other = known.position or {}, again.position or {}
+    for name, value in other.items():
+        if name != 'mapDescription' and value != position.get(name):
+            return f'the robot has the {name} {position.get(name)}, got {value}'
+    actions = {action.action_id: action.digest for action in known.actions}
+    for action in again.actions:
+        if actions.get(action.action_id) != action.digest:
+            return f"the robot does not have the action '{action.action_id}' like this"
+    return ''
 
 
 def _written_alike(data: Any) -> Any:

@@ -289,6 +289,34 @@ def test_the_same_update_with_other_contents_is_refused(mapped):
         is None, 'the file of an earlier version does not say what the message had'
 
 
+@pytest.mark.parametrize(('change', 'expected'), [
+    ({}, ''), ({'nodePosition': None}, ''), ({'actions': []}, ''), ({'x': 1}, ''),
+    ({'mapDescription': 'the hall'}, ''), ({'x': 1.5}, 'has the x 1, got 1.5'),
+    ({'mapId': 'cellar'}, 'has the mapId hall, got cellar'),
+    ({'theta': 0.5}, 'has the theta None, got 0.5'),
+    ({'allowedDeviationXY': 3.0}, 'has the allowedDeviationXY None, got 3'),
+    ({'actions': [action('work', action_id='new')]}, "does not have the action 'new'"),
+    ({'actions': [action('lift', action_id='a', height=0.3)]}, "not have the action 'a' like"),
+])
+def test_an_update_can_not_change_the_node_that_it_begins_with(mapped, change, expected):
+    lift = {1: [action('lift', action_id='a', height=0.1)]}
+    known, update = read_order(line(0, 1, actions=lift)), line(1, 2, update=1, actions=lift)
+    for name, value in change.items():
+        if name in ('nodePosition', 'actions'):
+            update['nodes'][0][name] = value
+        else:
+            update['nodes'][0]['nodePosition'][name] = value
+    if update['nodes'][0]['nodePosition'] is None:
+        del update['nodes'][0]['nodePosition']
+    if not expected:
+        assert [one.name for one in judge_order(update, Progress(known, {}), mapped).added] == [
+            'drive_4']
+    else:
+        refused = refusal(update, Progress(known, {}), mapped)
+        assert refused.kind == 'orderUpdateError' and expected in str(refused)
+        assert refused.references['nodeId'] == 'n1'
+
+
 # Who, where and when an order is for
 
 
