@@ -41,6 +41,7 @@ facts:
   gap: {topic: gap, type: std_msgs/msg/Float64, field: data}
   open: {topic: gap, type: std_msgs/msg/Float64, field: data, infinite: ordered}
   twice: {expression: gap * 2}
+  grid: {topic: grid, type: std_msgs/msg/Float64MultiArray, field: data}
   huge: {expression: gap * 1e308 * 10}
   sonar: {topic: sonar, type: sensor_msgs/msg/Range, field: range}
 """
@@ -54,7 +55,7 @@ class Scan:
 
 @dataclass
 class Float64:
-    data: float
+    data: Any
 
 
 @dataclass
@@ -108,6 +109,7 @@ def reason(model: WorldModel, text: str) -> str:
     ([inf, inf], 'near in [inf, 3]', TRUE), ([inf], 'sum(ranges) > 3', TRUE),
     ([inf], 'sin(near) < 2', UNKNOWN), ([-inf], 'sqrt(near) > 0', UNKNOWN),
     ([inf], 'near * 0 < 1', UNKNOWN), ([inf], 'gap / near < 0.1', TRUE),
+    ([inf], 'min(3, near - near) > 1', UNKNOWN), ([inf], 'max(3, near - near) > 1', UNKNOWN),
 ])
 def test_beams_of_a_scan(beams: list[float], text: str, expected: TruthValue) -> None:
     assert verdict(world(beams), text) is expected
@@ -123,6 +125,16 @@ def test_beams_of_a_scan(beams: list[float], text: str, expected: TruthValue) ->
 ])
 def test_other_facts(value: float, text: str, expected: TruthValue) -> None:
     assert verdict(world(gap=value), text) is expected
+
+
+@pytest.mark.parametrize(('values', 'why'), [
+    ([1.0, inf], 'infinite'), ([-inf, inf], 'infinite'), ([1.0, nan], 'NaN'),
+    ([inf, nan], 'NaN')])
+def test_one_element_without_a_value_makes_a_vector_unknown(values: list[float], why: str) -> None:
+    model = world()
+    model.ingest('grid', Float64(np.array(values)), 1.0)
+    assert verdict(model, 'grid[0] > 0.5') is verdict(model, 'any(grid > 0.5)') is UNKNOWN
+    assert why in reason(model, 'any(grid > 0.5)')
 
 
 @pytest.mark.parametrize(('value', 'expected'), [(inf, TRUE), (-inf, FALSE), (nan, UNKNOWN)])
@@ -160,6 +172,20 @@ def test_too_near_breaks_maintain_at_its_sample(beams: list[float]) -> None:
     model.ingest('scan', Scan(np.array(beams)), 1.2)
     assert [result.outcome for result in found] == [WatchOutcome.VIOLATED]
     assert found[0].stamp == 1.2
+
+
+@pytest.mark.parametrize(('beams', 'agrees'), [([inf], False), ([3.0], False), ([1.0], True)])
+def test_an_infinite_range_that_another_sensor_contradicts(
+    beams: list[float], agrees: bool
+) -> None:
+    facts = FACTS.replace('near * 1000}', (
+        'near * 1000, health: {agree: {with: sonar_in_mm, within: 9, for: 0.1}}}\n'
+        '  sonar_in_mm: {expression: sonar * 1000}'))
+    model = WorldModel(parse_facts(facts))
+    for now in (1.0, 1.05, 1.1, 1.15, 1.2):
+        model.ingest('scan', Scan(np.array(beams)), now)
+        model.ingest('sonar', Range(1.0), now)
+    assert (model.value('in_mm', 1.2).validity is Validity.VALID) is agrees
 
 
 def test_infinite_is_only_for_topics_and_expressions() -> None:
