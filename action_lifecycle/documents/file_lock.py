@@ -12,6 +12,9 @@ import socket
 
 from .errors import LifecycleError
 
+HOLDER_BYTES = 256
+"""Size of the text about the holder, at the begin of the lock file; what follows it is kept."""
+
 
 def take_lock(path: str, error: type[LifecycleError]) -> int:
     """
@@ -27,10 +30,11 @@ def take_lock(path: str, error: type[LifecycleError]) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(lock, 200).decode(errors='replace') or 'another process'
+            holder = os.read(lock, HOLDER_BYTES).decode(errors='replace').strip() \
+                or 'another process'
             raise error(f'{path}: already open for writing by {holder} (lock file {name})'
                         ) from None
-        os.truncate(lock, 0)
-        os.write(lock, f'pid {os.getpid()} on host {socket.gethostname()}'.encode())
+        holder = f'pid {os.getpid()} on host {socket.gethostname()}'
+        os.pwrite(lock, f'{holder:{HOLDER_BYTES - 1}}\n'.encode(), 0)
         undo.pop_all()
     return lock

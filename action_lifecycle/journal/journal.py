@@ -22,6 +22,7 @@ import threading
 from .clock import Clock, elapsed, SystemClock
 from .compaction import PLANNED, Removal, remove, SNAPSHOT
 from .durability import event_kind, EVENT_KINDS, MOTION_START, power_kinds
+from .last_row import note_last_row
 from .reader import journal_errors, JournalReader
 from .row import damaged, Entry, JournalError, make_row, Row
 from .sqlite.access import require_content, require_file
@@ -70,7 +71,8 @@ class Journal(JournalReader):
         with contextlib.ExitStack() as undo, journal_errors(path):
             require_file(path, is_new=True)
             with journal_errors(path + '.lock'):
-                undo.callback(os.close, take_lock(path, JournalError))
+                lock = take_lock(path, JournalError)
+                undo.callback(os.close, lock)
             require_content(path)
             # closing a descriptor of these files drops SQLite's locks, so that comes last
             at_end = undo.enter_context(contextlib.ExitStack())
@@ -95,7 +97,8 @@ class Journal(JournalReader):
             self._checkpoints = CheckpointThread(path, lambda: self._last[0], self._appending)
             undo.callback(self._checkpoints.stop)
             self._barriers = BarrierThread(
-                path, lambda: self._last[0], self._write_again, self._files)
+                path, lambda: self._last, self._write_again, self._files,
+                partial(note_last_row, lock))
             undo.callback(self._barriers.stop)
             self._checkpoints.request()  # indexes rows that an earlier writer has not indexed
             self._on_close = undo.pop_all()

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 import os
 from pathlib import Path
+import subprocess
+import sys
 from typing import Any
 
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader
 from action_lifecycle.nodes.action.earlier_journal import open_journal, signs_of_an_earlier_one
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
@@ -165,6 +168,92 @@ def test_the_ledger_shows_it(
     assert all(row.action_id == '*' and 'the ledger of the fleet has 7 rows' in row.cause
                for row in found)
     assert node.trigger_cleanup() == SUCCESS
+
+
+WRITTEN = """
+import os, sys
+from action_lifecycle.journal import Entry, Journal
+journal = Journal(sys.argv[1])
+journal._checkpoints.stop()
+for _ in range(int(sys.argv[2])):
+    journal.append(Entry('note', data={'text': 'x' * 300}))
+    if journal.last_seq() == 20:
+        journal._checkpoint()
+journal.barrier().result(5)
+os._exit(0)
+"""
+
+
+def killed(path: Path, rows: int) -> None:
+    """Write a journal by a process that is killed; its rows from the 21st on are in its WAL."""
+    subprocess.run([sys.executable, '-c', WRITTEN, str(path), str(rows)], check=True)
+
+
+def wal_deleted(path: Path) -> None:
+    Path(f'{path}-wal').unlink()
+
+
+def deleted_but_for_the_database(path: Path) -> None:
+    for suffix in ('-wal', '-shm'):
+        Path(f'{path}{suffix}').unlink()
+
+
+def older_copy(path: Path) -> None:
+    for file in path.parent.glob(f'{path.name}-*'):
+        file.unlink()
+    with Journal(path.with_name('copy')) as journal:
+        journal.append_many([Entry('note')] * 3)
+    path.with_name('copy').replace(path)
+
+
+def other_robots(path: Path) -> None:
+    older_copy(path)
+    with Journal(path) as journal:
+        journal.append_many([Entry('note')] * 100)
+
+
+LOST: dict[Callable[[Path], object], tuple[int, str]] = {
+    wal_deleted: (5, 'row 5 was written, but the last one is 0'),
+    deleted_but_for_the_database: (30, 'row 30 was written, but the last one is 20'),
+    lambda path: os.truncate(f'{path}-wal', 0): (30, 'the last one is 20'),
+    lambda path: os.truncate(f'{path}-wal', 4096): (5, 'the last one is 0'),
+    older_copy: (30, 'row 30 was written, but the last one is 3'),
+    other_robots: (30, 'row 30 is not the one that was written')}
+
+
+@pytest.mark.parametrize('lose', LOST)
+def test_rows_that_got_lost_between_two_starts_are_a_question(
+    lose: Callable[[Path], object], tmp_path: Path
+) -> None:
+    path, (rows, why) = tmp_path / 'robot.journal', LOST[lose]
+    killed(path, rows)
+    with pytest.MonkeyPatch.context() as patch:  # what else writes journals here notes no rows
+        patch.setattr('action_lifecycle.journal.journal.note_last_row', lambda *_: None)
+        lose(path)
+    for _ in range(2):
+        with pytest.raises(LifecycleError, match=why):
+            open_journal(path, {}, False)
+    with open_journal(path, {}, True) as journal:
+        lock, = journal.open_rows('lock')
+        assert lock.action_id == '*' and why in lock.cause
+    for new in (False, True):  # the question is answered
+        with open_journal(path, {}, new) as journal:
+            assert list(journal.open_rows('lock')) == [lock]
+
+
+def test_a_journal_that_has_all_its_rows_is_no_question(tmp_path: Path) -> None:
+    path = tmp_path / 'robot.journal'
+    for rows in (1, 30, 30):  # killed each time
+        killed(path, rows)
+        open_journal(path, {}, False).close()
+    with open_journal(path, {}, False) as journal:
+        journal.append_many([Entry('note', final=True)] * 9)
+        journal.barrier().result(5)
+        journal.compact(synced_to=journal.last_seq())
+    with open_journal(path, {}, False) as journal:
+        assert journal.last_seq() == 71
+    Path(f'{path}.lock').write_text('pid 1 on host of an earlier version')
+    open_journal(path, {}, False).close()
 
 
 def test_a_journal_that_has_rows_is_not_new(tmp_path: Path, make: Any) -> None:

@@ -35,19 +35,23 @@ class BarrierThread:
     """
     Makes all rows durable that were committed before a barrier was requested.
 
-    `last_seq()` returns the last committed row. All requests that wait when a sync begins share
-    it. After a failed sync, the kernel may mark pages as clean that never reached the disk, so the
-    success of a second sync would not show that rows are durable. Barriers therefore fail until
-    `write_again(safe)` has written all rows after `safe` again; requests try this with a growing
-    delay. If `files` are lost, all later barriers fail.
+    `last_row()` returns sequence number and hash of the last committed row. All requests that wait
+    when a sync begins share it. After a failed sync, the kernel may mark pages as clean that never
+    reached the disk, so the success of a second sync would not show that rows are durable.
+    Barriers therefore fail until `write_again(safe)` has written all rows after `safe` again;
+    requests try this with a growing delay. If `files` are lost, all later barriers fail.
+    `note(seq, hash)` gets the last durable row before those who wait go on.
     """
 
     def __init__(
-        self, path: str, last_seq: Callable[[], int], write_again: Callable[[int], None],
-        files: JournalFiles,
+        self, path: str, last_row: Callable[[], tuple[int, str]],
+        write_again: Callable[[int], None], files: JournalFiles,
+        note: Callable[[int, str], None],
     ) -> None:
         self._path = path
-        self._last_seq = last_seq
+        self._last_row = last_row
+        self._note = note
+        self._noted, _ = last_row()
         self._write_again = write_again
         self._safe = 0
         self._failure: JournalError | None = None
@@ -99,12 +103,15 @@ class BarrierThread:
                 waiting.append(requests.get())
             if self._failure is not None and time.monotonic() >= self._again_at:
                 self._recover()
-            last = self._last_seq()
+            last, last_hash = self._last_row()
             if last > self._safe and self._failure is None:
                 self._make_safe(last)
             # only those who wait start something that must be recorded
             if lost := self._files.check(rows=any(isinstance(one, Future) for one in waiting)):
                 self._failure, self._again_at = JournalError(lost), math.inf
+            if self._failure is None and self._noted != last:
+                self._note(last, last_hash)
+                self._noted = last
             for future in waiting:
                 if future is None:
                     return

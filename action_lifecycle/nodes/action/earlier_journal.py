@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A journal that vanished between two starts, which the files beside it show.
+A journal that vanished between two starts, or has lost rows, which the files beside it show.
 
 What it had locked, and which motions ran, is unknown then. So a person has to say that an empty
 journal is meant, and nothing starts in it until somebody has looked at the robot.
@@ -16,12 +16,15 @@ from pathlib import Path
 from ...documents.errors import LifecycleError
 from ...flow.scheduling.scheduler import EVERYTHING
 from ...journal.journal import Journal
+from ...journal.last_row import missing_rows, noted_last_row
 from ...journal.row import Entry
 from ...traces.contents import TraceError
 from ...traces.reader import TraceReader
 
 LOCKED = ('this journal is new, and there was one before it ({signs}): what it had locked, and '
           'what was moving, is not known')
+MISSING = ('rows of this journal are missing ({signs}): what they had locked, and what was '
+           'moving, is not known')
 
 
 def open_journal(
@@ -41,19 +44,28 @@ def open_journal(
             'or a good copy back; if an empty one is meant, look at the robot, set the parameter '
             'new_journal (launch argument new_journal:=true) for this start, and unlock with '
             'clear_stop')
+    noted = noted_last_row(os.path.realpath(path))
     journal = Journal(path, durability=durability)
-    if signs:
-        try:
-            journal.append(lock_of(signs))
-        except BaseException:
-            journal.close()
-            raise
+    try:
+        missing = '' if signs else missing_rows(journal, noted)
+        if missing and not new:
+            raise LifecycleError(
+                f'{path}: rows of the journal are missing: {missing}. Look for its file and WAL, '
+                'and put them back; if this one is meant, look at the robot, set the parameter '
+                'new_journal (launch argument new_journal:=true) for this start, and unlock with '
+                'clear_stop')
+        if signs or missing:
+            journal.append(lock_of(signs) if signs else lock_of(missing, MISSING))
+            journal.barrier().result()  # notes the row as the last one
+    except BaseException:
+        journal.close()
+        raise
     return journal
 
 
-def lock_of(signs: str) -> Entry:
+def lock_of(signs: str, why: str = LOCKED) -> Entry:
     """Return the entry by which nothing starts until a person has looked at the robot."""
-    return Entry('lock', action_id=EVERYTHING, event='lock', cause=LOCKED.format(signs=signs))
+    return Entry('lock', action_id=EVERYTHING, event='lock', cause=why.format(signs=signs))
 
 
 def signs_of_an_earlier_one(path: Path, traces: str = '', boxes: str = '') -> list[str]:
