@@ -78,8 +78,16 @@ def test_numbers_that_are_not_finite_are_refused_where_nobody_may_give_them(text
         read_json(text, 'answer', finite=True)
 
 
+def test_the_longest_text_is_read_and_a_longer_one_is_not() -> None:
+    assert read_json(b'[1, 2]', 'x', most=6) == [1, 2]
+    with pytest.raises(LifecycleError, match='^x: longer than 6 characters'):
+        read_json('[1, 2 ]', 'x', most=6)
+
+
 def test_a_hook_replaces_objects_that_have_no_key_twice() -> None:
     assert read_json('[{"a": 1}, {}]', 'x', hook=len) == [1, 0]
+    with pytest.raises(LifecycleError, match='NaN'):
+        read_json('[NaN]', 'x', hook=len, finite=True)
     with pytest.raises(DuplicateKey, match='column 10'):
         read_json('{"a": 1, "a": 2}', 'x', hook=len)
 

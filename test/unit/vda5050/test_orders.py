@@ -173,12 +173,30 @@ def test_the_order_in_the_documentation_is_valid():
 # Refusals
 
 
+def twice(data):
+    """Return an action with a parameter twice."""
+    return {**data, 'actionParameters': [{'key': 'height', 'value': value} for value in (1, 2)]}
+
+
 @pytest.mark.parametrize(('change', 'expected'), [
     (lambda order: order.update(nodes=[], edges=[]), 'at least one node'),
     (lambda order: order['edges'].pop(), '1 edges between 3 nodes: expected 2'),
     (lambda order: order['edges'][0].update(endNodeId='n9'), "goes from 'n0' to 'n9'"),
     (lambda order: order['nodes'][1].update(sequenceId=7), 'sequenceIds 0, 1, 7'),
-    (lambda order: order['nodes'][1].update(released=False), 'released'),
+    (lambda order: order['nodes'][2].update(released=False), 'must be released together'),
+    (lambda order: [one.update(released=False) for one in (order['nodes'][1], order['edges'][0])],
+     "node 'n2' is released after a node that is not"),
+    (lambda order: order['nodes'][1].update(actions=[twice(action('work', action_id='a'))]),
+     'actionParameters: a key is there twice'),
+    (lambda order: order['nodes'][1]['nodePosition'].pop('mapId'), "'mapId' is a required"),
+    (lambda order: order['nodes'][1]['nodePosition'].update(theta=None), 'None is not of type'),
+    (lambda order: order['nodes'][1]['nodePosition'].update(allowedDeviationXY=-0.1),
+     'less than the minimum'),
+    (lambda order: order['nodes'][1]['nodePosition'].update(
+        allowedDeviationTheta=float('nan')), 'not finite'),
+    (lambda order: order['nodes'][1].update(sequenceId=0), 'sequenceIds 0, 1, 0'),
+    (lambda order: order['edges'][1].update(sequenceId=1), 'sequenceIds 2, 1, 4'),
+    (lambda order: order.update(orderUpdateId=True), "True is not of type 'integer'"),
     (lambda order: order['nodes'][0].pop('nodeId'), "'nodeId' is a required property"),
     (lambda order: order['nodes'][0]['nodePosition'].update(x='1'), "'1' is not of type 'number'"),
     (lambda order: order['nodes'][0]['nodePosition'].update(x=float('nan')), 'not finite'),
@@ -521,6 +539,13 @@ def test_what_ends_while_an_order_is_taken_over_is_kept(tmp_path):
     assert record.errors == [{'errorType': 'instantActionError'}]
 
 
+def test_instant_actions_have_no_templates_and_no_parameter_twice():
+    for wrong, expected in ((action('lift', height='{{ facts.at }}'), 'begin templates'),
+                            (twice(action('lift')), 'a key is there twice')):
+        with pytest.raises(OrderRefused, match=expected):
+            read_instant_actions({**HEADER, 'actions': [wrong]})
+
+
 def test_an_instant_action_becomes_a_flow_of_one_action(mapped):
     found, = read_instant_actions({**HEADER, 'actions': [action('work', 'NONE', 'i-1')]})
     assert [*parse_flow(instant_flow(found, mapped), 'instant').actions] == ['action']
@@ -555,6 +580,13 @@ def test_the_start_must_be_near(mapped, tmp_path):
     far = line(0, 1)
     far['nodes'][0]['nodePosition']['allowedDeviationXY'] = 4.0
     assert judge_order(far, Progress(None, {}), found, {'x': 3.0, 'y': 0.0})
+    for allowed in ({}, {'allowedDeviationXY': 0.0}):  # 0.5 m, the tolerance of the robot
+        near = line(0, 1)
+        near['nodes'][0]['nodePosition'].update(theta=2.0, **allowed)
+        for x in (0.49, -0.49):
+            assert judge_order(near, Progress(None, {}), found, {'x': x, 'y': 0.0, 'theta': 0.0})
+        with pytest.raises(OrderRefused, match=r'0.51 m from the robot; at most 0.5 m'):
+            judge_order(near, Progress(None, {}), found, {'x': 0.3, 'y': 0.41, 'theta': 2.0})
     with pytest.raises(OrderRefused, match='is not known') as refused:
         judge_order(far, Progress(None, {}), found)
     assert refused.value.kind == 'noRouteError'

@@ -57,6 +57,18 @@ def test_a_hold_is_through_one_hold_after_the_loss() -> None:
         (WatchOutcome.CONFIRMED, 40 * TICK + 1.0)]
 
 
+def test_of_several_publishers_what_was_true_before_a_loss_counts_for_no_hold() -> None:
+    results: list[WatchResult] = []
+    model = WorldModel(parse_facts(FACTS))
+    model.set_publishers('t', ['/one', '/two'], 0.0)
+    model.confirm([Condition('c', 'x > 0.5', hold=4.0, within=9.0)], 0.0, results.append)
+    feed(model, 0, 40)
+    model.lost('t', 1, 40 * TICK)  # before it is known that they agree, at 4 s
+    feed(model, 40, 600)
+    assert [(result.outcome, result.stamp) for result in results] == [
+        (WatchOutcome.CONFIRMED, 40 * TICK + 4.0)]
+
+
 def test_a_loss_that_is_found_when_the_hold_is_due_comes_before_it() -> None:
     results: list[WatchResult] = []
     model = WorldModel(parse_facts(FACTS))
