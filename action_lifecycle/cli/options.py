@@ -56,6 +56,17 @@ def add_actor(parser: argparse.ArgumentParser, *, reason: str = 'why; it is reco
         parser.add_argument('--reason', default='', metavar='TEXT', help=reason)
 
 
+def add_output(parser: Any, option: str, help: str) -> None:  # noqa: A002
+    """Add an option for a file to write; see `output_file`."""
+    parser.add_argument(option, default='', metavar='FILE', help=help)
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Add `--force`."""
+    parser.add_argument('--force', action='store_true', help='also replace a file of another '
+                        'kind; an input is never replaced')
+
+
 def port(text: str) -> int:
     """Return a port of a command line."""
     if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536):

@@ -17,7 +17,7 @@ import textwrap
 from typing import Any
 
 from .fleet_verbs import add_fleet_verbs
-from .options import add_actor, add_group, add_json, add_nodes, add_verb
+from .options import add_actor, add_force, add_group, add_json, add_nodes, add_output, add_verb
 from .record_verbs import add_file_verbs, add_learn_verbs, add_record_verbs
 
 
@@ -79,7 +79,8 @@ def _add_flow_verbs(commands: Any) -> None:
     run.add_argument('--plain', action='store_true', help='lines instead of a live table')
     run.add_argument('-v', '--verbose', action='store_true',
                      help='with --plain: a line for each change of state')
-    run.add_argument('--json', metavar='FILE', help='write the summary to this file')
+    add_output(run, '--json', 'write the summary to this file')
+    add_force(run)
 
     watch = add_verb(
         commands, 'watch', 'running.live.watch', help='show flows and actions live',

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .options import add_group, add_json, add_nodes, add_verb, port, seconds
+from .options import (
+    add_force,
+    add_group,
+    add_json,
+    add_nodes,
+    add_output,
+    add_verb,
+    port,
+    seconds,
+)
 
 
 def add_record_verbs(commands: Any) -> None:
@@ -73,8 +82,8 @@ def add_record_verbs(commands: Any) -> None:
                         help='JSON, one row a line, or CSV (default: jsonl)')
     export.add_argument('--traces', action='store_true',
                         help='write the evidence traces beside the journal instead')
-    export.add_argument('--output', default='', metavar='FILE',
-                        help='a new file (default: standard output)')
+    add_output(export, '--output', 'a file (default: standard output)')
+    add_force(export)
     for parser in (verify, export):
         parser.add_argument('file', metavar='JOURNAL', help='a journal file')
 
@@ -96,8 +105,9 @@ def add_record_verbs(commands: Any) -> None:
     view.add_argument('--ledger', default='', metavar='URL', help='also show the fleet of this '
                       'ledger, as parameter ledger_url of the ledger node')
     view.add_argument('--open', action='store_true', help='open the browser')
-    view.add_argument('--html', default='', metavar='FILE', help='instead of pages, write one run '
-                      'to an HTML file that opens without a network')
+    add_output(view, '--html', 'instead of pages, write one run to an HTML file that opens '
+               'without a network')
+    add_force(view)
     view.add_argument('--flow', default='', metavar='ID', help='with --html: the run (default: '
                       'the newest)')
 
@@ -141,8 +151,9 @@ def add_learn_verbs(commands: Any) -> None:
         'report robot1.journal --flow pick_and_place --csv > report.csv')
     report.add_argument('journals', metavar='JOURNAL', nargs='+', help='a journal file')
     form = report.add_mutually_exclusive_group()
-    form.add_argument('--html', default='', metavar='FILE', help='write a page with pictures; '
-                      'it opens without a network. Needs matplotlib')
+    add_output(form, '--html', 'write a page with pictures; it opens without a network. Needs '
+               'matplotlib')
+    add_force(report)
     form.add_argument('--csv', action='store_true', help='print one row for each figure')
     form.add_argument('--json', action='store_true', help='print JSON')
     report.add_argument('--since', default='', metavar='TIME', help='only runs of actions that '
@@ -188,8 +199,8 @@ def add_learn_verbs(commands: Any) -> None:
                      '(default: completions)')
     fit.add_argument('--fewest', type=int, default=20, metavar='N', help='labelled runs that are '
                      'needed of each kind: the outcome was there, or not (default: 20)')
-    fit.add_argument('--diff', default='', metavar='FILE',
-                     help='write the diff to this new file')
+    add_output(fit, '--diff', 'write the diff to this file')
+    add_force(fit)
     fit.add_argument('--json', action='store_true', help='print JSON instead of text')
 
     replay = add_verb(

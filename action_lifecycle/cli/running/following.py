@@ -30,6 +30,7 @@ from ..client import accepted, Client, connect, NODE, publishers
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..given_parameters import given_parameter
 from ..observer import Observer
+from ..output_file import JSON, OutputFile
 from ..table import console, live_table, waits_for
 from ...documents.errors import LifecycleError
 from ...flow.files.loader import load_flow
@@ -44,13 +45,15 @@ ANSWER = 2.0
 
 def run(options: argparse.Namespace) -> int:
     """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
+    file = OutputFile('--json', options.json, JSON, [options.flow], force=options.force) \
+        if options.json else None  # before anything moves
     goal, steps = _goal(options)
     out = console()
     with connect(options.namespace, options.wait) as client:
         following = _Following(client, out, options)
         result = following.follow(goal, steps)
         changes = following.fetch() if result.flow_id else []
-        sum_up(out, options, result, changes)
+        sum_up(out, options, result, changes, file)
     if result.error_code == ErrorCode.NONE:
         return DONE
     if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,

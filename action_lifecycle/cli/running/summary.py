@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -16,6 +15,7 @@ from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console
 from rich.text import Text
 
+from ..output_file import OutputFile
 from ..table import at_clock, attempts_table
 from ...documents.json_text import read_object
 from ...flow.run.metrics import metrics_table
@@ -24,13 +24,10 @@ from ...lifecycle.text_format import printable
 
 def sum_up(
     console: Console, options: argparse.Namespace, result: ExecuteFlow.Result, changes: list[Any],
+    file: OutputFile | None = None,
 ) -> None:
-    """Print the summary of a flow, and write it to the file of `--json`."""
+    """Print the summary of a flow, and write it to `file`, if there is one."""
     summary = read_object(result.summary_json, 'summary_json')
-    if options.json:
-        Path(options.json).write_text(json.dumps(
-            {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
-             'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')
     if 'job' in summary:
         _print_job(console, summary['job'])
     elif changes:
@@ -39,6 +36,10 @@ def sum_up(
         _print_summary(console, summary, result.error_code == ErrorCode.NONE)
     if result.error_msg:
         console.print(Text(result.error_msg, 'bold red'), soft_wrap=True)
+    if file is not None:
+        file.write(json.dumps(
+            {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
+             'error_msg': result.error_msg, **summary}, indent=2) + '\n')
 
 
 def _print_job(console: Console, job: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..output_file import DIFF, OutputFile
 from ..table import print_json
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
@@ -21,6 +22,9 @@ def fit(options: argparse.Namespace) -> None:
     """Print what labelled runs say about each condition, and the changes as a diff."""
     if options.fewest < 2:
         raise LifecycleError(f'--fewest {options.fewest}: expected 2 or more')
+    file = OutputFile('--diff', options.diff, DIFF, [
+        *options.journals, options.flow, options.facts, options.labels],
+        force=options.force) if options.diff else None
     text = FlowText(options.flow)
     facts = load_facts(options.facts)
     _check_action(text, options.action)
@@ -30,8 +34,8 @@ def fit(options: argparse.Namespace) -> None:
         Options(options.fewest, options.target == 'errors'))
         for place in text.places if not options.action or options.action in place.actions]
     diff = apply_all(text, fits)
-    if options.diff:
-        _write(options.diff, diff)
+    if file is not None:
+        file.write(diff)
     if options.json:
         print_json({'flow': text.path, 'notes': list(found.notes()),
                     'conditions': [as_dict(one, text.path) for one in fits], 'diff': diff})
@@ -52,14 +56,6 @@ def _check_action(text: FlowText, action: str) -> None:
     if action and action not in confirmed:
         raise LifecycleError(f"--action: '{action}' is no action of {text.path} with a 'confirm'"
                              + nearest(action, confirmed))
-
-
-def _write(path: str, diff: str) -> None:
-    try:
-        with open(path, 'x', encoding='utf-8') as file:
-            file.write(diff)
-    except OSError as error:
-        raise LifecycleError(f'--diff: {error}') from error
 
 
 def _end(fits: list[ConditionFit], diff: str, path: str) -> str:

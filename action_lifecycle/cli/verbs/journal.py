@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 
 from ..exits import BAD_INPUT, DONE
-from ...documents.errors import LifecycleError
+from ..output_file import CSV, JSON, OutputFile
 from ...journal.export import export_rows
 from ...journal.reader import JournalReader
 from ...journal.verify import verify_journal
@@ -40,12 +39,9 @@ def export(options: argparse.Namespace) -> None:
     with contextlib.ExitStack() as stack:
         stream = sys.stdout
         if options.output:
-            try:
-                stream = stack.enter_context(
-                    open(options.output, 'x', encoding='utf-8', newline=''))
-            except OSError as error:
-                raise LifecycleError(f'--output: {error}') from error
-            stack.push(lambda kind, *_: kind and os.remove(options.output))  # nothing by halves
+            stream = stack.enter_context(OutputFile(
+                '--output', options.output, JSON if options.format == 'jsonl' else CSV,
+                [options.file], force=options.force).open())
         if options.traces:
             count = export_traces(trace_path(options.file), options.format, stream)
         else:

@@ -12,8 +12,8 @@ import functools
 import sys
 from typing import Any
 
+from ..output_file import HTML, OutputFile
 from ..table import console, print_json, print_rows, WIDTH
-from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...report.long_table import write_csv
 from ...report.report import read_report, Window
@@ -28,11 +28,13 @@ ROWS = 60
 
 def report(options: argparse.Namespace) -> None:
     """Print or write the report of journals."""
+    page = OutputFile('--html', options.html, HTML, [*options.journals, options.labels],
+                      force=options.force) if options.html else None
     found = read_report(options.journals, Window(
         _stamp(options.since, '--since', '-inf'), _stamp(options.until, '--until', 'inf'),
         tuple(options.flow)), read_labels(options.labels) if options.labels else {})
-    if options.html:
-        _write(options.html, found)
+    if page is not None:
+        _write(page, found)
     elif options.json:
         print_json(found)
     elif options.csv:
@@ -41,7 +43,7 @@ def report(options: argparse.Namespace) -> None:
         _print(found)
 
 
-def _write(path: str, found: Mapping[str, Any]) -> None:
+def _write(file: OutputFile, found: Mapping[str, Any]) -> None:
     """Write the page; raises LifecycleError if that is not possible."""
     try:
         from ...report.page import page
@@ -50,12 +52,8 @@ def _write(path: str, found: Mapping[str, Any]) -> None:
         raise LifecycleError(
             "--html needs matplotlib; install it with: pip install 'action_lifecycle[report]', "
             'or the package python3-matplotlib') from error
-    try:
-        with replacing(path) as new:
-            new.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise LifecycleError(f'--html: {error}') from error
-    print(path)
+    file.write(text)
+    print(file.path)
 
 
 def _stamp(text: str, option: str, default: str) -> float:

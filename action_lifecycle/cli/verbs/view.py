@@ -11,6 +11,7 @@ from pathlib import Path
 import webbrowser
 
 from ..exits import NotThere
+from ..output_file import HTML, OutputFile
 from ...documents.errors import LifecycleError
 from ...journal.location import default_journal
 from ...journal.reader import JournalReader
@@ -21,20 +22,23 @@ from ...viewer.fleet_watch import Fleet
 from ...viewer.follower import Follower
 from ...viewer.record import LocalRows, RobotRecord
 from ...viewer.robots import Robot
-from ...viewer.run_file import write_run
+from ...viewer.run_file import run_page
 from ...viewer.server import Server
 
 
 def view(options: argparse.Namespace) -> None:
     """Serve the pages of a journal until Ctrl-C."""
     path = Path(options.journal).expanduser() if options.journal else default_journal()
+    page = OutputFile('--html', options.html, HTML, [path], force=options.force) \
+        if options.html else None
     try:
         JournalReader(path).close()  # an error now, not on the page
     except NoJournal as error:
         raise NotThere(str(error)) from error
-    if options.html:
-        print(f'{options.html}: flow', asyncio.run(
-            write_run(path, options.flow, Path(options.html))))
+    if page is not None:
+        flow_id, text = asyncio.run(run_page(path, options.flow))
+        page.write(text)
+        print(f'{options.html}: flow {flow_id}')
         return
     if options.flow:
         raise LifecycleError('--flow: only with --html')

@@ -3,6 +3,6 @@
 
 """A run of a flow as one HTML file."""
 
-from .page import write_run
+from .page import run_page
 
-__all__ = ['write_run']
+__all__ = ['run_page']

@@ -40,11 +40,11 @@ MAX_ROWS = 5000
 """Maximum number of changes in the history; the journal has all."""
 
 
-async def write_run(journal: Path, flow_id: str, file: Path) -> str:
+async def run_page(journal: Path, flow_id: str) -> tuple[str, str]:
     """
-    Write the run of a flow, '' for the newest, to an HTML file; returns its id.
+    Return the id of a flow, '' for the newest, and the HTML of its run.
 
-    Raises LifecycleError if the journal has no such flow, OSError if the file can't be written.
+    Raises LifecycleError if the journal has no such flow.
     """
     rows = LocalRows(journal)
     try:
@@ -57,11 +57,9 @@ async def write_run(journal: Path, flow_id: str, file: Path) -> str:
         record = await robot.flow(flow_id)
         if not record.nodes() and not record.last_seq:
             raise LifecycleError(f"{journal}: no flow '{flow_id}'")
-        text = await _Page(record, rows).render()
+        return flow_id, await _Page(record, rows).render()
     finally:
         rows.close()
-    file.write_text(text, encoding='utf-8')
-    return flow_id
 
 
 class _Page:

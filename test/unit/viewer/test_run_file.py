@@ -14,7 +14,7 @@ from typing import Any
 from action_lifecycle.cli import main
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.traces import trace_path, TraceKey
-from action_lifecycle.viewer.run_file import write_run
+from action_lifecycle.viewer.run_file import run_page
 import pytest
 
 from ..flow.robot import Clock, MOTION, Robot, Start
@@ -47,7 +47,7 @@ class Parsed(HTMLParser):
 
 
 def write(journal: str | Path, file: Path, flow_id: str = '') -> Parsed:
-    asyncio.run(write_run(Path(journal), flow_id, file))
+    file.write_text(asyncio.run(run_page(Path(journal), flow_id))[1])
     return Parsed(file.read_text())
 
 
