@@ -90,6 +90,24 @@ def test_a_flow_may_wait_for_the_end_of_another_goal_and_the_standstill(
     assert len(sent(report)) == goals and at + 7.0 < sent(report)[-1] < at + 8.0
 
 
+@pytest.mark.parametrize('kill', [False, True])
+@pytest.mark.parametrize(('policy', 'answers'), [('wait', {}), ('ask', {'move': ['retry']})])
+def test_the_next_attempt_waits_for_the_standstill_when_the_other_goal_has_ended(
+    policy: str, answers: dict[str, list[str]], kill: bool
+) -> None:
+    """It ends while the stop of ours is judged, and the robot drives on."""
+    events = [*operator(1.0, 1.0)[:1], *[Event(at=6.0, kill=True)] * kill,
+              Event(at=20.0, facts={'speed': 0.0})]
+    report, _ = run(flow(policy, '    idempotent: true\n'), servers={'arm': GO}, events=events,
+                    answers=answers)
+    assert len(report.asked) == len(answers)
+    if kill:  # whether the second goal was sent is not known then
+        assert report.actions['move'].error == 'STOP_UNCONFIRMED' and len(sent(report)) == 1
+    else:
+        assert report.outcome == 'succeeded', report.error_msg
+        assert len(sent(report)) == 2 and 20.0 < sent(report)[1] < 22.0
+
+
 def test_waiting_ends_with_the_time_limit_of_the_action() -> None:
     report, robot = run(flow('wait', '    timeout: 5\n'), servers={'arm': GO},
                         events=operator(0.0, 60.0))
