@@ -15,6 +15,7 @@ unknown motion    a motion of which no row speaks that was written before it
 executed twice    one goal that a server has accepted twice
 two at once       motions of two actions at once on one resource
 outlives its end  a motion goes on when its action has ended, and nobody has locked the resource
+sent in motion    a goal is sent while a motion goes on that uses the same resource, unlocked
 given away        a resource goes to an action while a motion of another one is on it, unlocked
 blind repeat      a motion again, of whose predecessor nobody knows the end: neither the server,
                   nor the sensors and then a person or the policy `retry`
@@ -68,6 +69,7 @@ class _Judge(Orders):
         yield from self.at_once()
         yield from self.outlives()
         yield from self.given_away()
+        yield from self.sent_in_motion()
         yield from self.blind()
         yield from self.succeeded()
         yield from self.half_orders()
@@ -154,6 +156,26 @@ class _Judge(Orders):
                         yield Violation('given away', f'{resource} to {row.flow_id}/'
                                         f'{row.action_id}', [motion.row, motion.line,
                                                              motion.still, row])
+
+    def sent_in_motion(self) -> Iterator[Violation]:
+        for line in self.asked:
+            row = self.announced.get(line['goal'])
+            for motion in self.motions:
+                if row and motion.start < line['boot'] < motion.end \
+                        and line['goal'] != motion.goal \
+                        and self._used(line['resource'], row) \
+                        & self._used(motion.resource, motion.row) \
+                        and not self._unlocked(motion, motion.start, line['boot']):
+                    yield Violation('sent in motion', f"to {line['server']}", [
+                        motion.row, motion.line, motion.still, row, line])
+
+    def _used(self, resource: str, row: Row | None) -> set[str]:
+        """Return what a motion of the journal has, or of somebody else."""
+        found = {resource}
+        if row is not None:
+            found.update(*(one.data.get('resources', ()) for one in self.of_action[row.key]
+                           if one.event == 'start'))
+        return found
 
     def _by_resource(self) -> dict[str, list[Motion]]:
         found: dict[str, list[Motion]] = defaultdict(list)

@@ -169,6 +169,7 @@ class Record:
         self.motions, self.doubled = _motions(case.lines)
         for motion in self.motions:
             motion.row = self.announced.get(motion.goal)
+        self.asked = [line for line in case.lines if line['event'] == 'asked']
         self.by_goal = {motion.goal: motion for motion in self.motions}
 
     def is_locked(self, resource: str, seq: int) -> bool:

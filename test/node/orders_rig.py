@@ -50,9 +50,9 @@ class Fault:
 class OrdersRig(System):
     """The processes, what they have told, and a person who gives orders."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, facts: str = FACTS) -> None:
         super().__init__(folder)
-        (folder / 'facts.yaml').write_text(FACTS)
+        (folder / 'facts.yaml').write_text(facts)
         self.robot = RobotDouble(folder, self.environment)
         self.sound = True  #: no case has failed on it
         self.safety: SafetyState | None = None

@@ -47,8 +47,10 @@ class RobotDouble:
         Send a command and wait until it is obeyed.
 
         `fault` (`fault` of FAULTS; `part`: all without it; `times`: 1, 0 for ever; `seconds`) of
-        motions that start from now on, or (`now`: True) of those under way; `release`: end what
-        hangs, forget faults (`part`);
+        motions that start from now on, or (`now`: True) of those under way; such a motion takes
+        the place of one under way with `preempts`: True;
+        `release`: end what hangs, forget faults (`part`);
+        `die` (`part`, `seconds` for which it moves on, `back`: s until it has a server again);
         `estop` (`state`: clear, pressed, silent); `facts` (`state`: publish, silent).
         """
         assert fields.get('fault', 'lie') in FAULTS and fields.get('part', 'left') in PARTS

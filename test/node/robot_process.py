@@ -19,7 +19,8 @@ rejected    it was refused: an id that is known, or the fault `reject`
 accepted    the motion starts; `fault`: what will go wrong, `seconds`: how long it takes
 canceling   a cancel was accepted; cancel_refused: it was not
 succeeded, canceled, aborted     what the server says of the end
-still       the joint stands: the true end of the motion
+still       the joint stands, or another goal has taken over: the true end of the motion
+died        the server of the joint is gone, and comes back
 lost        an answer was not sent; `answer`: acceptance or result
 """
 
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 import json
+import math
 from pathlib import Path
 import queue
 import signal
@@ -59,6 +61,8 @@ GRIPPER_SPEED = 0.1  #: m/s; the goal of a gripper has no time
 FAULTS = frozenset({
     'lie',              # says succeeded, the joint has not moved
     'abort',            # gives up half way
+    'drive_on',         # ends as `end` says (aborted) half way or at `share` of it, and stops
+                        # `seconds` later
     'hang',             # goes on moving to and fro until it is canceled or released
     'slow_stop',        # accepts a cancel, and stops `seconds` later
     'creep',            # says canceled at once, and stops `seconds` later
@@ -95,6 +99,8 @@ class Motion:
         self.handle = handle
         self.fault = str(fault.get('fault', ''))
         self.extra = float(fault.get('seconds', 1.0))
+        self.how = str(fault.get('end', 'aborted'))
+        self.share = float(fault.get('share', 0.5))
         self.told = False  #: its client has its end
         self.still = False
         self._from, self._target, self._seconds = part.position, target, max(seconds, TICK)
@@ -107,7 +113,7 @@ class Motion:
 
     def tick(self, now: float) -> None:
         """Move on, and end when it is time to."""
-        if self.handle.is_cancel_requested and self._stop_at is None:
+        if self._stop_at is None and self.handle.is_cancel_requested:
             slow = self.fault in ('slow_stop', 'creep')
             self._stop_at = now + (self.extra if slow else 0.0)
             if self.fault == 'creep':
@@ -119,12 +125,24 @@ class Motion:
             self._go(self._from + 0.5 * (self._target - self._from) * abs((share + 1) % 2 - 1))
         elif self.fault == 'abort' and share >= 0.5:
             self._end('aborted')
+        elif self.fault == 'drive_on' and share >= self.share:
+            self._tell(self.how)
+            self._stop_at = now + self.extra
         else:
             if self.fault != 'lie':
                 self._go(self._from + (self._target - self._from) * min(share, 1.0))
             if share >= 1.0:
                 self._end('succeeded')
         self._moved_at = now
+
+    def give_way(self) -> None:
+        """End for another goal, which moves the joint from now on."""
+        self._end('aborted')
+
+    def orphan(self, seconds: float) -> None:
+        """Move on for so long without a server."""
+        self.told = True
+        self._stop_at = time.monotonic() + seconds
 
     def release(self) -> None:
         """Let what hangs go on to its end, what stops slowly stand now."""
@@ -192,12 +210,25 @@ class Part:
         self.faults: list[dict[str, Any]] = []
         self._log = log
         self._losing = 0
+        self._node = node
         self.server_name, self.type = PARTS[name]
+        self.serve()
+
+    def serve(self) -> None:
+        self.back_at = math.inf
         self.server = Server(
-            node, self.type, self.server_name, lambda handle: self.type.Result(),
+            self._node, self.type, self.server_name, lambda handle: self.type.Result(),
             goal_callback=self._decide, handle_accepted_callback=self.accepted,
             cancel_callback=self._cancel, result_timeout=900)
         self.server.part = self
+
+    def die(self, seconds: float, back: float) -> None:
+        """Lose the server, and have another one some time (s) later."""
+        for motion in self.motions:
+            motion.orphan(seconds)
+        self.server.destroy()
+        self.back_at = time.monotonic() + back
+        self._log('died', server=self.server_name, resource=self.name)
 
     def log(self, event: str, handle: Any, **fields: Any) -> None:
         self._line(event, bytes(handle.goal_id.uuid), **fields)
@@ -241,6 +272,9 @@ class Part:
         fault = self._take()
         if fault.get('fault') == 'lose_result':
             self._losing += 1
+        if fault.get('preempts'):
+            for motion in self.motions:
+                motion.give_way()
         target, seconds = self._wanted(handle.request)
         self.motions.append(Motion(self, handle, target, seconds, fault))
 
@@ -259,8 +293,11 @@ class Part:
         return CancelResponse.REJECT if refused else CancelResponse.ACCEPT
 
     def tick(self, now: float) -> None:
+        if now >= self.back_at:
+            self.serve()
         for motion in self.motions:
-            motion.tick(now)
+            if not motion.still:
+                motion.tick(now)
         self.motions = [motion for motion in self.motions if not motion.still]
 
     def worsen(self, fault: dict[str, Any]) -> None:
@@ -336,6 +373,9 @@ class Robot:
         elif do == 'release':
             for part in chosen:
                 part.release()
+        elif do == 'die':
+            for part in chosen:
+                part.die(command['seconds'], command['back'])
         elif do == 'estop':
             self.estop = command['state']
         elif do == 'facts':

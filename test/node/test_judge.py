@@ -103,6 +103,21 @@ def test_a_resource_that_is_given_away_under_a_motion_is_found_unless_unlocked()
     assert story(unlocked=True).kinds() == []
 
 
+@pytest.mark.parametrize('resource', ['left', 'right'])
+@pytest.mark.parametrize('unlocked', [False, True])
+def test_a_goal_that_is_sent_while_a_motion_uses_its_resource_is_found(
+    unlocked: bool, resource: str
+) -> None:
+    story = Story().flow().begin().execute().moves().fails(error_code='MOTION_ABORTED')
+    if unlocked:
+        story.unlock()
+    story.add('transition', 'retry', 'a', to='in_progress')
+    story.execute(goal=OTHER).line('asked', sent(OTHER), resource)
+    story.stands().moves(OTHER, resource).stands(OTHER, resource)
+    story.done().confirmed().never('b').over()
+    assert story.kinds() == ([] if unlocked else ['sent in motion'])
+
+
 def again(*, sensors: str = '', person: bool = False, event: str = 'execute',
           interrupted: bool = True, code: str = 'INTERRUPTED') -> list[str]:
     """Return what is found of an action that moves once more after its motion was lost."""

@@ -125,6 +125,43 @@ def test_a_joint_stands_later_than_its_cancel(
     assert times['still'] - times['canceling'] > 0.45
 
 
+def times_of(client: Client, handle: Any) -> dict[str, float]:
+    """Return when (s) what happened to a goal, once its joint stands."""
+    goal = bytes(handle.goal_id.uuid).hex()
+    client.until(lambda: goal not in client.robot.running(), 40.0, 'it stands')
+    return {line['event']: line['boot'] for line in client.robot.log()
+            if line.get('goal') == goal}
+
+
+@pytest.mark.parametrize('end', ['aborted', 'succeeded'])
+def test_a_joint_drives_on_after_its_server_has_ended_the_goal(client: Client, end: str) -> None:
+    client.robot.tell('fault', part='left', fault='drive_on', end=end, seconds=0.5)
+    handle = client.accepted(2.0, 0.4)
+    client.result(handle)
+    times = times_of(client, handle)
+    assert times['still'] - times[end] > 0.45
+    assert client.position() < 1.99
+
+
+def test_a_goal_takes_the_place_of_another_and_drives_on(client: Client) -> None:
+    first = client.accepted(0.5, 30.0)
+    client.robot.tell('fault', part='left', fault='drive_on', preempts=True, seconds=0.5)
+    second = client.accepted(0.9, 0.2)
+    assert client.result(first).status == GoalStatus.STATUS_ABORTED
+    assert times_of(client, first)['aborted'] < times_of(client, second)['accepted']
+    assert times_of(client, second)['still'] - times_of(client, second)['aborted'] > 0.45
+
+
+def test_a_joint_drives_on_when_its_server_has_died(client: Client) -> None:
+    handle = client.accepted(0.1, 30.0)
+    died = client.robot.count('died')
+    client.robot.tell('die', part='left', seconds=0.5, back=0.2)
+    client.count('died', died + 1)
+    assert bytes(handle.goal_id.uuid).hex() in client.robot.running()
+    assert not {'aborted', 'canceled', 'succeeded'} & times_of(client, handle).keys()
+    assert client.result(client.accepted(0.2, 0.2)).status == GoalStatus.STATUS_SUCCEEDED
+
+
 def test_a_motion_under_way_gets_a_fault(client: Client) -> None:
     handle = client.accepted(0.6, 5.0)
     still = client.robot.count('still')
