@@ -29,6 +29,7 @@ from .expressions.constant_values import ConditionParameters
 from .expressions.expression import certain_fault
 from .facts.fact_sources import FactSources
 from .facts.facts import FactSet
+from .facts.rivals import Publishers, Sender, unknown_sender
 from .watches import Confirm, Judged, Maintain, Observation, UntilKnown, Watch
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
@@ -122,15 +123,17 @@ class WorldModel:
                 self._judge(watch, due)
 
     def set_publishers(
-        self, topic: str, nodes: Sequence[str], now: float, name: str = ''
+        self, topic: str, nodes: Sequence[str], now: float, name: str = '',
+        sender: Sender = unknown_sender,
     ) -> None:
         """
         Take note of the nodes of all publishers of a topic; `name`: the topic's for messages.
 
+        `sender()` tells during `ingest` which publisher sent the message, None: it is not known.
         With several, conditions on its facts count only if none may contradict; see rivals.py.
         """
         self.advance(now)
-        self._sources.set_publishers(topic, nodes, name or topic, self.now)
+        self._sources.set_publishers(topic, Publishers(name or topic, nodes, sender), self.now)
         for watch in list(self._watching.get(topic, ())):
             for judged in watch.conditions:
                 judged.find_rivals()

@@ -21,7 +21,6 @@ from .condition import WatchOutcome, WatchResult
 from .evidence import Evidence, FactValue, Loss, TruthValue, Validity
 from .expressions.expression import Expression
 from .facts.fact_state import Source
-from .facts.topic_state import TopicSource
 from ..lifecycle.ports import Condition
 
 ON_VALUES = (WatchOutcome.CONFIRMED, WatchOutcome.JUDGED)  #: outcomes that rely on samples
@@ -44,7 +43,7 @@ class Judged:
         self.raw = TruthValue.UNKNOWN  #: verdict of the newest samples, if there are `rivaled`
         self.raw_since = math.inf
         self.settles = -math.inf  #: from when on `raw` counts
-        self.rivaled: list[TopicSource] = []  #: facts of topics with several publishers
+        self.rivaled: list[Source] = []  #: facts of topics with several publishers
         self.find_rivals()
         self.longest = 0.0  #: the longest time (s) for which it was true, without the present one
         self.loss: Loss | None = None  #: the last one of a topic of its facts
@@ -81,21 +80,20 @@ class Judged:
 
     def _settles(self, now: float) -> float:
         return max((min(self.raw_since, rivals.changed) + rivals.settle(now)
-                    for source in self.rivaled for rivals in [source.rivals]
-                    if rivals is not None),
+                    for source in self.rivaled for rivals in source.rivals),
                    default=-math.inf)
 
     def find_rivals(self) -> None:
         """Find the facts of topics with several publishers; their samples count from now on."""
         self.rivaled = [source for part in self.sources().values() for source in [part.unchecked]
-                        if isinstance(source, TopicSource) and source.rivals is not None]
+                        if source.contested]
         self.raw, self.raw_since, self.settles = TruthValue.UNKNOWN, math.inf, -math.inf
 
     def unsettled(self, now: float) -> dict[str, str]:
         """Return why the present values do not count that another publisher may contradict."""
         return {source.name: rivals.reason for source in self.rivaled
-                for rivals in [source.rivals] if rivals is not None
-                and now < min(self.raw_since, rivals.changed) + rivals.settle(now)}
+                for rivals in source.rivals
+                if now < min(self.raw_since, rivals.changed) + rivals.settle(now)}
 
     def begin_anew(self, now: float) -> None:
         """Count from `now` how long it has been true."""

@@ -149,8 +149,8 @@ class Facts:
         return now, age
 
     def _set_publishers(self, topic: str, nodes: Sequence[str]) -> None:
-        self.model.set_publishers(
-            topic, nodes, self._node.now(), self.subscriptions.readers[topic].name)
+        reader = self.subscriptions.readers[topic]
+        self.model.set_publishers(topic, nodes, self._node.now(), reader.name, reader.sender)
         self.changed()
 
     def _distrust(self, topic: str, reason: str) -> None:

@@ -32,9 +32,12 @@ class Arrivals:
     def __init__(self, depth: int, publishers: Callable[[], int]) -> None:
         self.wait = 0.0  #: s for which the last message waited until it was read
         self.numbered = True  #: whether the publishers number their messages
+        self.sender: int | None = None  #: which publisher sent the last one; None: not known
         self._depth = depth
         self._publishers = publishers
         self._next: list[int] = []  #: expected numbers, by publisher; the last one is the newest
+        self._senders: list[int] = []  #: those who are expected to send `_next`
+        self._count = 0  #: of senders
         self._sent = 0  #: ns; when the last message was published
         self._interval = math.inf  #: ns between messages
         self._least = self._least_before = math.inf  #: ns from publication until a message is read
@@ -61,15 +64,22 @@ class Arrivals:
         """Process a number that does not follow the last one."""
         expected = self._next
         if number in expected:  # of another publisher
-            expected.remove(number)
+            at = expected.index(number)
+            del expected[at]
             expected.append(number + 1)
+            self.sender = self._senders.pop(at)
+            self._senders.append(self.sender)
             return None
         there = max(1, self._publishers())
         before = max((each for each in expected if each < number), default=None)
         if before is not None and len(expected) >= there:
-            expected.remove(before)
-        del expected[:max(0, len(expected) + 1 - there)]  # of those that have left
+            at = expected.index(before)
+            del expected[at], self._senders[at]
+        left = max(0, len(expected) + 1 - there)
+        del expected[:left], self._senders[:left]
         expected.append(number + 1)
+        self.sender = self._count = self._count + 1
+        self._senders.append(self.sender)
         # a number below all others is the first one of a publisher; one above may be
         return None if before is None else number - before if there == 1 else SOME
 

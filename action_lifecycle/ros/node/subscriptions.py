@@ -121,6 +121,7 @@ class TopicReader:
         self._too_large = ''
         self._subscription: Any = None
         self._arrivals: Arrivals
+        self._live = True  #: whether what is taken was received, not latched
         self._lost_on_the_way: Callable[[], int] | None = None
         self._polling: Timeout | None = None
         self._reliable: Any = None
@@ -215,6 +216,10 @@ class TopicReader:
                           f"carries {', '.join(strange)}; the facts file says {self.need.type}",
                           bool(misread), gids_of(publishers))
 
+    def sender(self) -> int | None:
+        """Return which publisher sent the message that is taken now; None: not known."""
+        return self._arrivals.sender if self._live else None
+
     def why_silent(self) -> str:
         """Return why no samples arrive, as far as the publishers show it; '' if they do not."""
         fitting, strange, misread, _ = self.publishers()
@@ -296,7 +301,9 @@ class TopicReader:
         """Process the received latched messages, with their age by the publisher's clock."""
         while (found := take_message(self._fetching)) is not None:
             message, info = found
+            self._live = False
             self._take(message, max(0.0, time.time() - info['source_timestamp'] * 1e-9))
+            self._live = True
         if self._node.steady() < until:
             self._fetch_timeout = Timeout(self._node, FETCH_LOOK, lambda: self._fetch(until))
         else:

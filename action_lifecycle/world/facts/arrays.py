@@ -78,3 +78,10 @@ def image(message: Any) -> Any:
         return np.ndarray(shape, dtype, message.data, 0, strides)
     except (TypeError, ValueError) as error:
         raise Absent(f'the image does not fit its description: {error}') from None
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values of samples are the same."""
+    if one.__class__ is np.ndarray or other.__class__ is np.ndarray:
+        return np.array_equal(one, other)
+    return bool(one == other)

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import math
 from typing import Any
 
 from .checked_source import CheckedSource, connect_checks
 from .fact_state import ConstantSource, DerivedSource, Source, TfSource
 from .facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
-from .facts_file import TF_TOPICS
+from .facts_file import TF_STATIC, TF_TOPICS
 from .frames import Frames
+from .rivals import Publishers
 from .topic_state import AgeSource, TopicSource, WindowSource
 from ..evidence import Loss
 
@@ -29,6 +30,7 @@ class FactSources:
         self._windows: dict[str, list[WindowSource]] = {}
         self._tf: list[TfSource | CheckedSource] = []
         self._distrusted: dict[str, str] = {}  #: reasons by topic of tf
+        self._broadcasters: dict[str, int] = {}  #: number of publishers by topic of tf
         for fact in facts.values():
             self._sources[fact.name] = self._source(fact)
         self._checks = connect_checks(facts, self._sources, lambda name: self.part(name, {}))
@@ -71,10 +73,16 @@ class FactSources:
         """Process a message that arrives at `now`; see WorldModel.ingest."""
         for source in self._by_topic.get(topic, ()):
             source.take(message, now - age)
-        if (topic in TF_TOPICS and self._tf
-                and self._frames.ingest(message, now, static=topic == '/tf_static')):
+        if topic in TF_TOPICS and self._tf:
+            static = topic == TF_STATIC
+            moved = self._frames.ingest(message, now, static=static)
             for pose in self._tf:
-                pose.refresh(now)
+                if moved:
+                    pose.refresh(now)
+                transform = pose.unchecked
+                if transform.contested:
+                    assert isinstance(transform, TfSource)
+                    transform.compare(static, moved, now)
         for check in self._checks.get(topic, ()):
             check.update(now)
 
@@ -90,15 +98,29 @@ class FactSources:
                 pose.distrust(reason)
                 pose.refresh(now)
 
-    def set_publishers(self, topic: str, nodes: Sequence[str], name: str, now: float) -> None:
+    def set_publishers(self, topic: str, publishers: Publishers, now: float) -> None:
         """Take note of the publishers of a topic; see WorldModel.set_publishers."""
         for source in self._by_topic.get(topic, ()):
             newest = source.unchecked
             assert isinstance(newest, TopicSource)
-            newest.set_publishers(name, nodes, now)
+            newest.set_publishers(publishers, now)
+        if topic in TF_TOPICS:
+            static = topic == TF_STATIC
+            if len(publishers.nodes) < self._broadcasters.get(topic, 0):
+                self._frames.clear(static=static)  # the newest may be of the one that left
+            self._broadcasters[topic] = len(publishers.nodes)
+            for pose in self._tf:
+                transform = pose.unchecked
+                assert isinstance(transform, TfSource)
+                pose.refresh(now)
+                transform.set_publishers(static, publishers, now)
 
     def lose(self, loss: Loss) -> None:
         """Process that messages of a topic were lost; see WorldModel.lost."""
+        for source in (*self._by_topic.get(loss.topic, ()),
+                       *(self._tf if loss.topic in TF_TOPICS else ())):
+            for rivals in source.unchecked.rivals:
+                rivals.forget()
         for window in self._windows.get(loss.topic, ()):
             window.lose(loss)
 

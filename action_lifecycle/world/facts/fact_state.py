@@ -12,7 +12,7 @@ samples with a stamp later than `after` count, and a sample is valid until its s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 import math
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from .facts import TfFact
 from .frames import Frames
 from .message_values import to_value
+from .rivals import Publishers, Rivals
 from ..evidence import FactValue, Validity
 from ..expressions.expression import Expression
 from ..expressions.functions import known, ordered
@@ -38,6 +39,16 @@ class Source:
         self.topic = topic
         self.unit = unit
         self.max_age = max_age
+
+    @property
+    def contested(self) -> bool:
+        """Return whether its topic has more publishers than it should."""
+        return False
+
+    @property
+    def rivals(self) -> Iterable[Rivals]:
+        """Return what is known of these publishers, for each frame if it is read from tf."""
+        return ()
 
     @property
     def unchecked(self) -> Source:
@@ -77,9 +88,10 @@ class Source:
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         """Return value, stamp and validity for evidence."""
         stamp = self.stamp_at(now)
-        value, late = self.read(now, after, max_age), 0.0
+        value, late, rival = self.read(now, after, max_age), 0.0, ''
         if value is not None:
-            validity = Validity.VALID
+            rival = next((each.reason for each in self.rivals if each.alternate(now)), '')
+            validity = Validity.UNKNOWN if rival else Validity.VALID
         elif math.isfinite(stamp) and now >= stamp + (max_age or self.max_age):
             validity = Validity.STALE
             late = self.arrival(now) - stamp
@@ -88,7 +100,7 @@ class Source:
         return FactValue(
             self.name, self.read(now, -math.inf, math.inf) if value is None else value,
             stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
-            self.distrusted or self.why_not(now) if value is None else '',
+            self.distrusted or self.why_not(now) if value is None else rival,
             late if late >= (max_age or self.max_age) else 0.0, self.tf)
 
     def why_not(self, now: float) -> str:
@@ -99,7 +111,8 @@ class Source:
 class TfSource(Source):
     """A pose between two frames."""
 
-    __slots__ = ('_frames', '_part', '_pose', '_source', '_target')
+    __slots__ = ('_declared', '_frames', '_part', '_pose', '_publishers', '_rivals', '_source',
+                 '_target')
     tf = True
 
     def __init__(self, fact: TfFact, frames: Frames) -> None:
@@ -108,7 +121,45 @@ class TfSource(Source):
         self._target = fact.tf.target.lstrip('/')
         self._source = fact.tf.source.lstrip('/')
         self._part = fact.tf.part
+        self._declared = fact.spec.publishers
         self._pose: Any = None
+        self._publishers: dict[bool, Publishers] = {}  #: of /tf and, key True, /tf_static
+        self._rivals: dict[tuple[bool, str], Rivals] = {}  #: by frame, too
+
+    @property
+    def contested(self) -> bool:
+        return bool(self._publishers)
+
+    @property
+    def rivals(self) -> Iterable[Rivals]:
+        return self._rivals.values()
+
+    def set_publishers(self, static: bool, publishers: Publishers, now: float) -> None:
+        """Take note of the publishers of /tf or /tf_static; see WorldModel.set_publishers."""
+        self._publishers.pop(static, None)
+        self._rivals = {key: rivals for key, rivals in self._rivals.items() if key[0] != static}
+        if publishers.rivals(self._declared, self.max_age, now) is not None:
+            self._publishers[static] = publishers
+            steps = self._frames.between(self._target, self._source)
+            self.compare(static, {frame for frame, step in steps.items()
+                                  if (step.stamp == math.inf) is static}, now)
+
+    def compare(self, static: bool, moved: set[str], now: float) -> None:
+        """Compare a message, whose frames are `moved`, with those of other publishers."""
+        publishers = self._publishers.get(static)
+        if publishers is None:
+            return
+        for frame, step in self._frames.between(self._target, self._source).items():
+            rivals = self._rivals.get((static, frame))
+            if frame in moved:
+                if rivals is None:
+                    rivals = publishers.rivals(
+                        self._declared, math.inf if static else self.max_age, now, frame)
+                    assert rivals is not None
+                    self._rivals[static, frame] = rivals
+                rivals.sample((step.parent, *step.translation, *step.rotation), now)
+            elif rivals is not None:
+                rivals.other(None, now)
 
     def refresh(self, now: float) -> None:
         """Update the pose after a new transform."""
@@ -132,7 +183,10 @@ class TfSource(Source):
         return -math.inf if self._pose is None else float(self._pose[3])
 
     def why_not(self, now: float) -> str:
-        return self._frames.why_apart(self._target, self._source) if self._pose is None else ''
+        if self._pose is not None:
+            return ''
+        rival = next((each.reason for each in self.rivals if each.alternate(now)), '')
+        return rival or self._frames.why_apart(self._target, self._source)
 
 
 class ConstantSource(Source):

@@ -32,7 +32,8 @@ RANGE_TYPES = tuple(
 """Types whose infinities mean nearer or farther than the sensor measures (REP 117)."""
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 FRAMELESS = ('sensor_msgs/msg/JointState',)  #: the frame of the header is not that of the numbers
-TF_TOPICS = ('/tf', '/tf_static')
+TF_STATIC = '/tf_static'
+TF_TOPICS = ('/tf', TF_STATIC)
 TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
 
 
@@ -152,7 +153,7 @@ class FactSpec(StrictModel):
         0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
     publishers: Optional[Union[Literal['any'], Count]] = Field(
         None, description='Number of publishers of the topic that may give the fact, or any; '
-        'default: one, and others make it unknown if they contradict.')
+        'default: one, and others make it unknown if they contradict. Of tf: none or any.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')
     qos: QosSpec = Field(QosSpec())
     health: Optional[HealthSpec] = Field(

@@ -39,11 +39,11 @@ class Frames:
     def __init__(self) -> None:
         self._frames: dict[str, Transform] = {}
 
-    def clear(self) -> None:
-        """Drop the dynamic transforms, after time jumped back."""
+    def clear(self, *, static: bool = False) -> None:
+        """Drop the dynamic transforms, or the static ones."""
         self._frames = {
             child: transform for child, transform in self._frames.items()
-            if transform.stamp == np.inf}
+            if (transform.stamp == np.inf) is not static}
 
     def forget(self) -> None:
         """Drop all transforms."""
@@ -89,6 +89,19 @@ class Frames:
         inverse = q_target * (-1.0, -1.0, -1.0, 1.0)
         return (rotate(inverse, p - p_target), multiply(inverse, q),
                 *min(oldest, oldest_target))
+
+    def between(self, target: str, source: str) -> dict[str, Transform]:
+        """Return the transforms of which the pose of `source` in `target` is the product."""
+        ways: list[dict[str, Transform]] = []
+        for frame in (target, source):
+            way: dict[str, Transform] = {}
+            while frame in self._frames and frame not in way and len(way) < MAX_CHAIN:
+                way[frame] = self._frames[frame]
+                frame = way[frame].parent
+            ways.append(way)
+        up, down = ways
+        return {frame: step for frame, step in (*up.items(), *down.items())
+                if (frame in up) is not (frame in down)}
 
     def why_apart(self, target: str, source: str) -> str:
         """Return why there is no pose between two frames; '' if there is, or nothing came."""

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import equal
 from .equal_samples import equal_probability, likely_run
 from .fact_state import Source
 
@@ -282,10 +283,3 @@ def _measured(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return int(np.isfinite(value).sum()) if value.dtype.kind == 'f' else value.size
     return 1
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two values of samples are the same."""
-    if one.__class__ is np.ndarray or other.__class__ is np.ndarray:
-        return np.array_equal(one, other)
-    return bool(one == other)

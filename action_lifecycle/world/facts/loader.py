@@ -111,8 +111,10 @@ def _add(
     if spec.infinite is not None and spec.topic is None:
         yield document.fault((*where, 'infinite'), f"fact '{name}': 'infinite' is for facts of a "
                              'topic and expressions')
-    if spec.publishers is not None and spec.topic is None:
-        yield document.fault((*where, 'publishers'), f"fact '{name}': only a topic has publishers")
+    if spec.publishers is not None and spec.topic is None and (
+            spec.tf is None or spec.publishers != 'any'):
+        yield document.fault((*where, 'publishers'), f"fact '{name}': only a topic has publishers"
+                             + (", that of tf may be 'any'" if spec.tf else ''))
     if spec.topic is not None:
         if not TOPIC.match(spec.topic):
             yield document.fault((*where, 'topic'), f"fact '{name}': {no_topic(spec.topic)}")

@@ -2,26 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Several publishers of the topic of one fact.
+Several publishers of the topic of one fact, or of one frame of tf.
 
-Messages do not tell who sent them. So with several publishers that may give a fact, its newest
-sample may be contradicted by what another one sends next. A condition counts only when it has had
-one result for as long as a sample is valid (`max_age`): then each publisher that gives the fact
-has been heard, and none has contradicted.
+Messages do not tell who sent them, but their numbers may (Fast DDS). So with several publishers
+that may give a fact, its newest sample may be contradicted by what another one sends next. A
+condition counts only when it has had one result for as long as a sample is valid (`max_age`): then
+each publisher that gives the fact has been heard, and none has contradicted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Optional
 
-from .health import equal
+from .arrays import equal
 
 CALM = 1.0  #: s without another value, of a fact whose samples never become stale
 ALTERNATING = 2  #: returns to the value before the last one that show a contradiction
 OTHERS = 1.0  #: least time (s) for which a message without the fact tells of its publisher
 SHOWN = 4  #: nodes named in messages
+
+Sender = Callable[[], Optional[int]]
+
+
+def unknown_sender() -> int | None:
+    """Return None: it is not known who sent a message."""
+    return None
 
 
 class Rivals:
@@ -29,17 +36,21 @@ class Rivals:
     The publishers of a topic, `nodes`: the full name of the node of each.
 
     `allowed`: number of publishers whose samples count as one's; None: 1, but more than one may
-    publish the topic if only one gives the fact or none contradicts.
+    publish the topic if only one gives the fact or none contradicts. `sender`: tells which
+    publisher sent the message that is processed, None: not known. `frame`: the frame of tf.
     """
 
     def __init__(self, topic: str, nodes: Sequence[str], allowed: int | None, max_age: float,
-                 now: float) -> None:
+                 now: float, sender: Sender, frame: str = '') -> None:
         self.nodes = tuple(nodes)
         self._topic = topic
+        self._frame = frame
+        self._sender = sender
         self._allowed = allowed
         self._max_age = max_age
         self._others: dict[Any, float] = {}
-        """When a message without the fact came last, by what it is about instead."""
+        """When a message without the fact came last, by sender or what it is about instead."""
+        self._givers: dict[int, float] = {}  #: when one with the fact came last, by sender
         self._value: Any = None
         self._before: Any = None  #: the value before the last change
         self._returns: list[float] = []  #: times of the last returns to `_before`
@@ -48,6 +59,9 @@ class Rivals:
 
     def sample(self, value: Any, now: float) -> None:
         """Process a sample of the fact."""
+        sender = self._sender()
+        if sender is not None:
+            self._givers[sender] = now
         if equal(value, self._value):
             return
         if self._value is not None:
@@ -58,16 +72,31 @@ class Rivals:
         self.changed = now
 
     def other(self, message: Any, now: float) -> None:
-        """Process a message without the fact: its publisher does not give it."""
-        names = getattr(message, 'name', None)
-        self._others[tuple(names) if isinstance(names, (list, tuple)) else None] = now
+        """
+        Process a message without the fact: its publisher does not give it.
+
+        Of an unknown sender that is judged by the names in it; of tf not at all, since nodes
+        often send each frame in a message of its own.
+        """
+        sender = self._sender()
+        if sender is not None:
+            self._others[sender] = now
+        elif not self._frame:
+            names = getattr(message, 'name', None)
+            self._others[tuple(names) if isinstance(names, (list, tuple)) else None] = now
+
+    def forget(self) -> None:
+        """Forget who sent what: after a loss, senders are taken for one another."""
+        self._others.clear()
+        self._givers.clear()
 
     def settle(self, now: float) -> float:
         """Return for how long (s) a condition must have had its result to count."""
         if self._allowed is not None:
             return math.inf
         lasting = max(self._max_age, OTHERS)
-        others = sum(now < last + lasting for last in self._others.values())
+        others = sum(now < last + lasting and now >= self._givers.get(other, -math.inf) + lasting
+                     for other, last in self._others.items())
         if len(self.nodes) - others < 2:
             return 0.0
         if self._max_age == math.inf:
@@ -84,7 +113,8 @@ class Rivals:
         """Return why the fact is not known."""
         nodes = ', '.join(self.nodes[:SHOWN])
         more = len(self.nodes) - SHOWN
-        who = f"'{self._topic}' has {len(self.nodes)} publishers ({nodes}" + (
+        of_frame = self._frame and f"frame '{self._frame}': "
+        who = f"{of_frame}'{self._topic}' has {len(self.nodes)} publishers ({nodes}" + (
             f' and {more} more' if more > 0 else '') + ')'
         if self._allowed is not None:
             return f'{who}; the facts file says at most {self._allowed}'
@@ -92,9 +122,16 @@ class Rivals:
                "'publishers: any' in the facts file"
 
 
-def rivals_of(topic: str, nodes: Sequence[str], declared: Literal['any'] | int | None,
-              max_age: float, now: float) -> Rivals | None:
-    """Return what is to be watched; None if the publishers are those that are declared."""
-    if declared == 'any' or len(nodes) <= (declared or 1):
-        return None
-    return Rivals(topic, nodes, declared, max_age, now)
+class Publishers(NamedTuple):
+    """The nodes of all publishers of a topic, whose name in messages is `topic`."""
+
+    topic: str
+    nodes: Sequence[str]
+    sender: Sender
+
+    def rivals(self, declared: Literal['any'] | int | None, max_age: float, now: float,
+               frame: str = '') -> Rivals | None:
+        """Return what is to be watched; None if the publishers are those that are declared."""
+        if declared == 'any' or len(self.nodes) <= (declared or 1):
+            return None
+        return Rivals(self.topic, self.nodes, declared, max_age, now, self.sender, frame)

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 import math
 from typing import Any
 
 from .arrays import Absent
 from .fact_state import finite, Source
 from .facts import TopicFact
-from .rivals import Rivals, rivals_of
-from ..evidence import FactValue, Loss, Validity
+from .rivals import Publishers, Rivals
+from ..evidence import Loss
 from ..expressions.functions import known, NoValue, ordered
 from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
@@ -26,7 +25,7 @@ class TopicSource(Source):
     """The newest sample of a topic."""
 
     __slots__ = ('_declared', '_elements', '_frame', '_frame_of', '_known', '_read', '_stamp_of',
-                 'arrived', 'problem', 'rivals', 'stamp', 'value')
+                 'arrived', 'problem', 'rival', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -37,8 +36,16 @@ class TopicSource(Source):
         self._declared = fact.spec.publishers
         self._frame = fact.spec.frame.lstrip('/')
         self._frame_of = fact.frame_of
-        self.rivals: Rivals | None = None
+        self.rival: Rivals | None = None
         self.clear()
+
+    @property
+    def contested(self) -> bool:
+        return self.rival is not None
+
+    @property
+    def rivals(self) -> Iterable[Rivals]:
+        return () if self.rival is None else (self.rival,)
 
     def clear(self) -> None:
         self.value: Any = None
@@ -76,15 +83,15 @@ class TopicSource(Source):
                 value = None
                 self.problem = str(error)
         except Absent:
-            if self.rivals is not None:
-                self.rivals.other(message, latest)
+            if self.rival is not None:
+                self.rival.other(message, latest)
             return False
         if stamp > self.stamp:
             self.arrived = latest
         self.stamp = stamp
         self.value = value
-        if self.rivals is not None:
-            self.rivals.sample(value, latest)
+        if self.rival is not None:
+            self.rival.sample(value, latest)
         self.keep()
         return True
 
@@ -101,21 +108,14 @@ class TopicSource(Source):
     def keep(self) -> None:
         """Keep the sample for a window."""
 
-    def set_publishers(self, topic: str, nodes: Sequence[str], now: float) -> None:
+    def set_publishers(self, publishers: Publishers, now: float) -> None:
         """Take note of the publishers; see WorldModel.set_publishers."""
-        before = 1 if self.rivals is None else len(self.rivals.nodes)
-        self.rivals = rivals_of(topic, nodes, self._declared, self.max_age, now)
-        if len(nodes) < before:
+        before = 1 if self.rival is None else len(self.rival.nodes)
+        self.rival = publishers.rivals(self._declared, self.max_age, now)
+        if len(publishers.nodes) < before:
             self.clear()  # the newest sample may be of the one that left
-        elif self.rivals is not None and self.stamp != -math.inf:
-            self.rivals.sample(self.value, now)
-
-    def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
-        found = super().describe(now, after, max_age)
-        if self.rivals is not None and self.rivals.alternate(now) \
-                and found.validity is Validity.VALID:
-            return replace(found, validity=Validity.UNKNOWN, note=self.rivals.reason)
-        return found
+        elif self.rival is not None and self.stamp != -math.inf:
+            self.rival.sample(self.value, now)
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         stamp = self.stamp

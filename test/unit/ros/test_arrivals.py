@@ -36,6 +36,20 @@ def test_gaps_of_the_numbers(
     assert noted(numbers, publishers) == lost
 
 
+def test_the_numbers_tell_who_sent_a_message() -> None:
+    found = Arrivals(10, lambda: 2)
+    senders = []
+    for number in [900, 5, 901, 6, 7, 902]:
+        found.note({'publication_sequence_number': number, 'received_timestamp': 1})
+        senders.append(found.sender)
+    assert senders == [1, 2, 1, 2, 2, 1]
+    found.note({'publication_sequence_number': 905, 'received_timestamp': 1})
+    assert found.sender == 3, 'one of the two, or another one'
+    unnumbered = Arrivals(10, lambda: 2)
+    unnumbered.note({'source_timestamp': 1})
+    assert unnumbered.sender is None
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=60))
 def test_no_gap_of_one_of_three_publishers_is_passed_over(steps: list[tuple[int, bool]]) -> None:
     """Each step: the publisher, whether the message comes."""

@@ -214,6 +214,8 @@ def test_wrong_numbers_of_publishers_are_refused(wrong: object) -> None:
             parse_facts(f'estop: none\nfacts: {{x: {{{fact}, publishers: {wrong}}}}}')
     with pytest.raises(DocumentError, match="fact 'x': only a topic has publishers"):
         parse_facts('estop: none\nfacts: {x: {constant: 1, publishers: any}}')
+    with pytest.raises(DocumentError, match="publishers, that of tf may be 'any'"):
+        parse_facts('estop: none\nfacts: {x: {tf: {target: a, source: b}, publishers: 2}}')
 
 
 def test_latched_values_of_two_publishers_that_differ_are_unknown(model: WorldModel) -> None:
@@ -236,6 +238,120 @@ def test_a_value_of_a_publisher_that_left_does_not_count(model: WorldModel) -> N
     answers = confirm(model, 'gap > 0.005', 1.0)
     gap(model, 0.03, 1.02)
     assert answers.outcome == WatchOutcome.CONFIRMED
+
+
+TF = parse_facts("""
+estop: none
+facts:
+  at: {tf: {target: map, source: base}, max_age: 0.5}
+  x: {expression: 'at[0]'}
+  any_at: {tf: {target: map, source: base}, max_age: 0.5, publishers: any}
+  any_x: {expression: 'any_at[0]'}
+  plate: {tf: {target: base, source: plate}}
+""")
+UNIT = (0.0, 0.0, 0.0, 1.0)
+AMCL, ODOMETRY, SLAM = 1, 2, 3
+
+
+class Tf:
+    """Broadcasters whose messages are numbered, or are not."""
+
+    def __init__(self, numbered: bool, *nodes: str, topic: str = '/tf') -> None:
+        self.model = WorldModel(TF)
+        self.topic = topic
+        self.sent_by: int | None = None
+        self.numbered = numbered
+        self.set_publishers(0.0, *nodes)
+
+    def set_publishers(self, now: float, *nodes: str) -> None:
+        self.model.set_publishers(self.topic, nodes, now, sender=lambda: self.sent_by)
+
+    def send(self, now: float, sender: int, child: str, parent: str, x: float) -> None:
+        self.sent_by = sender if self.numbered else None
+        self.model.ingest(self.topic, messages.transforms(
+            now, **{child: (parent, (x, 0.0, 0.0), UNIT)}), now)
+
+    def robot(self, start: float, end: float, *rivals: tuple[str, float]) -> None:
+        """Send map -> odom by one node, odom -> base and base -> plate one by one by another."""
+        for step in range(round((end - start) * 50)):
+            now = start + step / 50
+            self.send(now, AMCL, 'odom', 'map', 0.0)
+            self.send(now, ODOMETRY, 'base', 'odom', 0.04 * now)
+            self.send(now, ODOMETRY, 'plate', 'base', 0.1)
+            for parent, x in rivals[step % max(1, len(rivals)):][:1]:
+                self.send(now + 0.01, SLAM, 'odom', parent, x)
+        self.model.advance(end)
+
+
+@pytest.mark.parametrize('numbered', [True, False])
+@pytest.mark.parametrize(('parent', 'x'), [('map', 5.0), ('world', 5.0)])
+@pytest.mark.parametrize('text', ['x > 4', 'x < 1'])
+@pytest.mark.parametrize('hold', [0.0, 0.3])
+def test_two_broadcasters_of_a_frame_confirm_nothing(
+    numbered: bool, parent: str, x: float, text: str, hold: float
+) -> None:
+    tf = Tf(numbered, '/amcl', '/odometry', '/slam')
+    tf.robot(0.0, 1.0, (parent, x))
+    answers = confirm(tf.model, text, 1.0, hold=hold, within=3.0)
+    maintained = Answers()
+    tf.model.maintain([Condition('maintain', text, within=0.5)], 1.0, maintained)
+    tf.robot(1.0, 4.1, (parent, x))
+    assert answers.outcome == WatchOutcome.TIMED_OUT
+    assert "'/tf' has 3 publishers (/amcl, /odometry, /slam)" in words(answers)
+    assert maintained.outcome == WatchOutcome.VIOLATED
+    value, why = tf.model.expression(text, 4.1)
+    assert value is None and '/slam' in why
+
+
+def test_a_second_broadcaster_confirms_nothing_by_its_first_transform() -> None:
+    tf = Tf(True, '/amcl', '/odometry')
+    tf.robot(0.0, 1.0)
+    answers = confirm(tf.model, 'x > 4', 1.0, within=2.0)
+    tf.set_publishers(1.1, '/amcl', '/odometry', '/slam')
+    tf.robot(1.1, 3.1, ('map', 5.0))
+    assert answers.outcome == WatchOutcome.TIMED_OUT and "frame 'odom': " in words(answers)
+    tf.set_publishers(3.1, '/amcl', '/odometry')  # slam is gone, and so is what it said
+    assert tf.model.value('x', 3.1).validity == Validity.UNKNOWN
+    tf.robot(3.1, 3.2)
+    assert tf.model.expression('x < 1', 3.2) == (True, '')
+
+
+def test_broadcasters_of_other_frames_delay_nothing_where_senders_are_known() -> None:
+    tf = Tf(True, '/amcl', '/odometry')
+    tf.robot(0.0, 0.5)
+    answers = confirm(tf.model, 'x > 0.03', 0.5)
+    tf.robot(0.5, 1.5)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+    assert answers.results[0].stamp == pytest.approx(0.76)
+
+
+def test_after_a_loss_it_is_learned_anew_who_sends_what() -> None:
+    tf = Tf(True, '/amcl', '/odometry')
+    tf.robot(0.0, 0.5)
+    tf.model.lost('/tf', 0, 0.5)
+    assert tf.model.expression('x < 1', 0.5)[0] is None
+    tf.robot(0.5, 0.6)
+    assert tf.model.expression('x < 1', 0.6) == (True, '')
+
+
+def test_without_senders_a_pose_counts_later_unless_the_file_says_any() -> None:
+    tf = Tf(False, '/amcl', '/odometry')
+    tf.robot(0.0, 0.5)
+    late = confirm(tf.model, 'x > 0.03', 0.5, within=3.0)
+    at_once = confirm(tf.model, 'any_x > 0.03', 0.5, within=3.0)
+    tf.robot(0.5, 2.0)
+    assert [found.results[0].stamp for found in (at_once, late)] == [
+        pytest.approx(0.76), pytest.approx(0.76 + 0.5, abs=0.02)]
+
+
+@pytest.mark.parametrize('x', [0.1, 0.3])
+def test_two_static_broadcasters_of_a_frame_must_agree(x: float) -> None:
+    tf = Tf(True, '/urdf', '/calibration', topic='/tf_static')
+    tf.send(0.0, 1, 'plate', 'base', 0.1)
+    tf.send(0.1, 2, 'plate', 'base', x)
+    answers = confirm(tf.model, 'plate[0] > 0.05', 0.2, within=5.0)
+    tf.model.advance(6.0)
+    assert answers.outcome == (WatchOutcome.CONFIRMED if x == 0.1 else WatchOutcome.TIMED_OUT)
 
 
 FRAMED = parse_facts("""
