@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import json
 import math
 import os
 from pathlib import Path
+import sys
 import time
 from typing import Any
 import uuid
@@ -195,6 +197,19 @@ class Rig:
         with open(self.folder / 'bridge.log', 'ab') as log:
             self.process = Forked(
                 ['world_model_bridge', *ros_arguments(given)], self.environment, log)
+
+    @contextmanager
+    def beside(self, *programs: Sequence[str]) -> Iterator[None]:
+        """Run sensors and busy programs in processes of their own: see sensor_process.py."""
+        with open(self.folder / 'sensors.log', 'w') as log:
+            started = [Forked([sys.executable, '-m', 'node.sensor_process', *program],
+                              self.environment, log) for program in programs]
+            try:
+                yield
+            finally:
+                for process in started:
+                    process.kill()
+                    process.wait(10.0)
 
     def until(self, condition: Callable[[], Any], timeout: float = 30.0) -> float:
         """Spin until the condition holds; returns how long that took (s)."""

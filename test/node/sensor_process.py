@@ -2,43 +2,90 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A sensor in a process of its own: `python sensor_process.py '{"rate": 1000}'`.
+Sensors in a process of their own: `python sensor_process.py NAME '[{"rate": 1000}]'`.
 
-    topic, rate (Hz); dip: s after which one sample is 0, all others are 1 (0: none); queue: depth
-    of the publisher; busy: it publishes nothing and only keeps a core busy
+Of each: topic (of tf: the child frame), kind, rate (Hz), value; dip: s after which one sample is 0
+(0: none), frame of the header, other: another definition of the type. The last argument may be
+`busy`: it publishes nothing and only keeps a core busy. It prints when it came late, which a busy
+machine may make it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+import heapq
 import json
+import math
 import sys
 import time
+from typing import Any
 
+from geometry_msgs.msg import PointStamped, TransformStamped
 import rclpy
 from rclpy.qos import QoSProfile
+from sensor_msgs.msg import Range
 from std_msgs.msg import Float64
+from tf2_msgs.msg import TFMessage
+
+from node.other_definition import other_definition
+
+MAX_AGE = 1.0  #: s; for which the facts of a test count
+KINDS = {'Float64': Float64, 'Range': Range, 'PointStamped': PointStamped, 'tf': TFMessage}
 
 
-def main(topic: str = 'load', rate: float = 1000.0, dip: float = 0.0, queue: int = 10,
-         busy: bool = False) -> None:
-    while busy:
-        pass
-    rclpy.init()
-    node = rclpy.create_node('sensor')
-    publisher = node.create_publisher(Float64, topic, QoSProfile(depth=queue))
-    good, low = Float64(data=1.0), Float64(data=0.0)
-    due = time.monotonic()
-    dipped = due if dip else float('inf')
-    while True:
-        due += 1.0 / rate
-        now = time.monotonic()
-        if now >= dipped + dip:
-            dipped = now
-            publisher.publish(low)
+def sensor(node: Any, broadcaster: Any, topic: str, kind: str = 'Float64',
+           value: str = '1', frame: str = '', other: bool = False, **_: Any
+           ) -> Callable[[bool], None]:
+    """Return what publishes a sample."""
+    cls = KINDS[kind]
+    with other_definition(cls) if other else nullcontext():
+        publisher = broadcaster if kind == 'tf' else node.create_publisher(
+            cls, topic, QoSProfile(depth=1000))
+
+    def publish(dip: bool) -> None:
+        number, now = 0.0 if dip else float(value), node.get_clock().now().to_msg()
+        if kind == 'Float64':
+            message = Float64(data=number)
+        elif kind == 'tf':
+            entry = TransformStamped(child_frame_id=topic)
+            entry.header.frame_id, entry.header.stamp = frame, now
+            entry.transform.translation.x = number
+            message = TFMessage(transforms=[entry])
         else:
-            publisher.publish(good)
-        time.sleep(max(0.0, due - time.monotonic()))
+            message = cls()
+            message.header.frame_id, message.header.stamp = frame, now
+            if kind == 'Range':
+                message.range = number
+            else:
+                message.point.x = number
+        publisher.publish(message)
+    return publish
+
+
+def main(name: str, sensors: list[dict[str, Any]]) -> None:
+    rclpy.init()
+    node = rclpy.create_node(name)
+    broadcaster = node.create_publisher(TFMessage, '/tf', QoSProfile(depth=1000)) if any(
+        each.get('kind') == 'tf' for each in sensors) else None
+    start = time.monotonic()
+    due = [(start, n, sensor(node, broadcaster, **each)) for n, each in enumerate(sensors)]
+    dips = [start + each.get('dip', 0.0) or math.inf for each in sensors]
+    while True:
+        moment, n, publish = due[0]
+        late = time.monotonic() - moment
+        if late > MAX_AGE / 2:
+            print(f'silent for {late:.2f} s', flush=True)
+        time.sleep(max(0.0, -late))
+        dip = sensors[n].get('dip', 0.0)
+        dipped = bool(dip) and time.monotonic() >= dips[n]
+        if dipped:
+            dips[n] += dip
+        publish(dipped)
+        heapq.heapreplace(due, (moment + 1.0 / sensors[n].get('rate', 1000.0), n, publish))
 
 
 if __name__ == '__main__':
-    main(**json.loads(sys.argv[1]))
+    while sys.argv[1] == 'busy':
+        pass
+    main(sys.argv[1], json.loads(sys.argv[2]))
