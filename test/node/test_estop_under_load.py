@@ -16,6 +16,7 @@ from pathlib import Path
 import sys
 import time
 
+from action_lifecycle.nodes.bridge.safety_guard import AGAIN
 from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
 from action_lifecycle_msgs.srv import Evaluate
@@ -133,6 +134,18 @@ def test_an_estop_cancels_the_motion_while_the_bridge_is_busy_with_a_goal(
     press(quiet, ended)
     quiet.until(lambda: answered)
     assert answered[0] > quiet.canceled, 'the bridge was not busy'
+
+
+def test_cancels_are_repeated_at_one_rate_while_the_bridge_is_busy(quiet: LoadedRig) -> None:
+    """Each message of a safety topic began its own repetition: thousands of cancels a second."""
+    quiet.start_motion()
+    quiet.gripper.refuse_cancel = True  # so that each request is counted
+    answered = keep_busy(quiet)
+    begin = time.monotonic()
+    quiet.pressed = True
+    quiet._beat()
+    quiet.until(lambda: answered)
+    assert 2 < quiet.gripper.canceled <= 5 + (answered[0] - begin) / AGAIN
 
 
 def test_an_estop_ends_a_publication_while_the_bridge_is_busy_with_a_goal(

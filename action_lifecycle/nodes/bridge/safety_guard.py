@@ -222,7 +222,6 @@ class SafetyGuard:
         with self._lock:
             yield
         if self._untold:
-            self._watch.call_soon(self._halt_again)
             self._save()
 
     def _changed(self, status: SafetyStatus) -> None:
@@ -230,6 +229,7 @@ class SafetyGuard:
         self._node.call_soon(self._tell)  # first, as the servers' answers must come after it
         if status.state is Safety.STOPPED:
             self.urgent.halt()
+            self._watch.call_soon(self._halt_again)
 
     def _halt_again(self) -> None:
         """Repeat the cancels until the node's thread has taken over, as goals may be new to it."""
