@@ -41,7 +41,7 @@ class _Client:
     def __init__(self, node: ManagedNode, service: str, type_name: str) -> None:
         self.client = node.create_client(
             service_class(type_name), node.resolve_service_name(service))
-        bound_responses(self.client, READ_BYTES)
+        bound_responses(node, self.client, READ_BYTES)
         self.ready_at = math.inf  #: steady time (s)
 
 

@@ -93,7 +93,7 @@ class GoalClient:
         self.results = node.create_client(
             action.Impl.GetResultService, f'{parts}/get_result', qos_profile=qos)
         if self._limit < math.inf:
-            bound_responses(self.results, int(self._limit), UnreadResult)
+            bound_responses(node, self.results, int(self._limit), UnreadResult)
         self.cancels = node.create_client(CancelGoal, f'{parts}/cancel_goal', qos_profile=qos)
         self._feedback = node.create_subscription(
             action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(

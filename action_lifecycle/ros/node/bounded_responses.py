@@ -6,13 +6,16 @@ Has a client of a service not read responses that are too large.
 
 A list of messages costs 50 µs of Python for each message in it: a response of 2 MB with 30,000
 poses takes 1.4 s. rclpy can take a message serialized, but not a response. It takes a response as
-a C structure and converts it by a function that the type has in a capsule. The function here looks
-at the serialized size first. Checked with rclpy 7.1.11, by the tests.
+a C structure, for which all threads wait (30 ms for 5 MB, much longer on a busy machine), and
+converts it. Both are done by functions that the type has in capsules. The function here that makes
+an empty structure for rclpy takes all responses before, while other threads run, and converts
+those with a small serialized size. Checked with rclpy 7.1.11, by the tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import ctypes
 from dataclasses import dataclass
 import functools
@@ -20,6 +23,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from rclpy.logging import get_logger
+
+from .guarded_node import GuardedNode
 
 HEADER = 4  #: bytes before the first field of a serialized message
 KEPT = 64  #: bytes of a response that is too large, from the first field on
@@ -47,18 +52,29 @@ class _Serialized(ctypes.Structure):
                 ('capacity', ctypes.c_size_t), ('allocator', _Allocator)]
 
 
+class _RequestId(ctypes.Structure):
+    _fields_ = [('writer_guid', ctypes.c_int8 * 16), ('sequence_number', ctypes.c_int64)]
+
+
+class _Info(ctypes.Structure):
+    """rmw_service_info_t."""
+
+    _fields_ = [('source_timestamp', ctypes.c_int64), ('received_timestamp', ctypes.c_int64),
+                ('request_id', _RequestId)]
+
+
 def itself(unread: TooLarge) -> Any:
     """Return what stands for a response that is too large."""
     return unread
 
 
 def bound_responses(
-    client: Any, limit: int, stand_in: Callable[[TooLarge], Any] = itself
+    node: GuardedNode, client: Any, limit: int, stand_in: Callable[[TooLarge], Any] = itself
 ) -> None:
-    """Have a client give a stand-in in place of a response of more than `limit` bytes."""
+    """Have a client of `node` give a stand-in for a response of more than `limit` bytes."""
     service = client.srv_type
     try:
-        response = _bounded(service.Response, limit, stand_in)
+        response = _Taker(node, client, limit, stand_in).response()
     except (AttributeError, OSError, ValueError) as error:  # another rclpy
         get_logger('action_lifecycle').error(
             f"responses of service '{client.srv_name}' are read whatever their size: {error!r}")
@@ -66,33 +82,96 @@ def bound_responses(
     client.srv_type = SimpleNamespace(Request=service.Request, Response=response)
 
 
-@functools.lru_cache(maxsize=1000)  # so that the functions live as long as the process
-def _bounded(response: Any, limit: int, stand_in: Callable[[TooLarge], Any]) -> Any:
-    """Return an object that rclpy takes for the class of a response."""
-    _functions()  # raises OSError where the libraries have other names
-    kind = type(response)
-    kind.__import_type_support__()
-    convert = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(_pointer(kind._CONVERT_TO_PY))
-    support = _pointer(kind._TYPE_SUPPORT)
+class _Taker:
+    """Takes the responses of a client when rclpy begins to take one; rclpy then finds none."""
 
-    def read(message: int) -> Any:
+    def __init__(
+        self, node: GuardedNode, client: Any, limit: int, stand_in: Callable[[TooLarge], Any]
+    ) -> None:
+        self._functions = _functions()  # raises OSError where the libraries have other names
+        self._node = node
+        self._client = client
+        self._limit = limit
+        self._stand_in = stand_in
+        self._take_all = node.guarded(self._take_them, what=f'service {client.srv_name}')
+        self._kind = kind = type(client.srv_type.Response)
+        kind.__import_type_support__()
+        self._support = _pointer(kind._TYPE_SUPPORT)
+        self._make = ctypes.CFUNCTYPE(ctypes.c_void_p)(_pointer(kind._CREATE_ROS_MESSAGE))
+        self._free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_pointer(kind._DESTROY_ROS_MESSAGE))
+        # all threads wait for this one
+        self._convert = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(
+            _pointer(kind._CONVERT_TO_PY))
+
+    def response(self) -> Any:
+        """Return an object that rclpy takes for the class of a response."""
+        create = ctypes.CFUNCTYPE(ctypes.c_void_p)(self._create)
+        # one that arrives in between is taken by rclpy
+        convert = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(self._read)
+        return type('Response', (), {
+            '_CREATE_ROS_MESSAGE': _capsule(create), '_CONVERT_TO_PY': _capsule(convert),
+            '_DESTROY_ROS_MESSAGE': self._kind._DESTROY_ROS_MESSAGE,
+            '_TYPE_SUPPORT': self._kind._TYPE_SUPPORT, '_functions': (create, convert)})()
+
+    def _create(self) -> int:
+        self._take_all()
+        empty: int = self._make()
+        return empty
+
+    def _take_them(self) -> None:
+        while self._take():
+            pass
+
+    def _take(self) -> bool:
+        """Take the next response; returns whether there was one."""
+        info, message, handle = _Info(), self._make(), self._client.handle
         try:
-            size, begin = _measured(message, support)
-            if size > limit:
-                return stand_in(TooLarge(size, limit, begin))
+            with handle:
+                if self._functions.take(handle.pointer, ctypes.byref(info), message):
+                    return False
+            self._node.executor.create_task(
+                self._deliver, info.request_id.sequence_number, self._read(message))
+            return True
+        finally:
+            self._free(message)
+
+    def _deliver(self, number: int, response: Any) -> None:
+        with contextlib.suppress(KeyError):  # nobody waits for it
+            self._client.get_pending_request(number).set_result(response)
+
+    def _read(self, message: int) -> Any:
+        data = _Serialized(allocator=self._functions.allocator)
+        try:
+            if self._functions.serialize(message, self._support, ctypes.byref(data)) == 0 \
+                    and data.length > self._limit:
+                begin = ctypes.string_at(data.buffer, min(data.length, HEADER + KEPT))
+                return self._stand_in(TooLarge(data.length, self._limit, begin[HEADER:]))
         except Exception:  # of another rclpy; its size is not known then
             pass
-        return convert(message)
+        finally:
+            self._functions.free(ctypes.byref(data))
+        return self._convert(message)
 
-    function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(read)
-    api = ctypes.pythonapi
-    capsule = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-            ('PyCapsule_New', api))(ctypes.cast(function, ctypes.c_void_p), None, None)
-    return type(response.__name__, (), {
-        '_CREATE_ROS_MESSAGE': kind._CREATE_ROS_MESSAGE,
-        '_DESTROY_ROS_MESSAGE': kind._DESTROY_ROS_MESSAGE,
-        '_TYPE_SUPPORT': kind._TYPE_SUPPORT, '_CONVERT_TO_PY': capsule, '_function': function})()
+
+class _Allocator(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in (
+        'allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')]
+
+
+class _Serialized(ctypes.Structure):
+    _fields_ = [('buffer', ctypes.c_void_p), ('length', ctypes.c_size_t),
+                ('capacity', ctypes.c_size_t), ('allocator', _Allocator)]
+
+
+class _RequestId(ctypes.Structure):
+    _fields_ = [('writer_guid', ctypes.c_int8 * 16), ('sequence_number', ctypes.c_int64)]
+
+
+class _Info(ctypes.Structure):
+    """rmw_service_info_t."""
+
+    _fields_ = [('source_timestamp', ctypes.c_int64), ('received_timestamp', ctypes.c_int64),
+                ('request_id', _RequestId)]
 
 
 def _pointer(capsule: Any) -> int:
@@ -104,25 +183,24 @@ def _pointer(capsule: Any) -> int:
     return found
 
 
+def _capsule(function: Any) -> Any:
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ('PyCapsule_New', ctypes.pythonapi))
+    return make(ctypes.cast(function, ctypes.c_void_p), None, None)
+
+
 @functools.lru_cache(maxsize=1)
-def _functions() -> tuple[_Allocator, Callable[..., int], Callable[..., int]]:
-    utilities, middleware = map(ctypes.CDLL, ('librcutils.so', 'librmw_implementation.so'))
+def _functions() -> SimpleNamespace:
+    """Return functions of C, during which other threads run."""
+    utilities, middleware, client = map(
+        ctypes.CDLL, ('librcutils.so', 'librmw_implementation.so', 'librcl.so'))
     utilities.rcutils_get_default_allocator.restype = _Allocator
+    utilities.rcutils_uint8_array_fini.argtypes = [ctypes.POINTER(_Serialized)]
     middleware.rmw_serialize.argtypes = [
         ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_Serialized)]
-    utilities.rcutils_uint8_array_fini.argtypes = [ctypes.POINTER(_Serialized)]
-    return (utilities.rcutils_get_default_allocator(), middleware.rmw_serialize,
-            utilities.rcutils_uint8_array_fini)
-
-
-def _measured(message: int, support: int) -> tuple[int, bytes]:
-    """Return the serialized size (bytes) of a C structure, and the first bytes."""
-    allocator, serialize, free = _functions()
-    data = _Serialized(allocator=allocator)
-    try:
-        if serialize(message, support, ctypes.byref(data)):  # other threads run meanwhile
-            raise RuntimeError('rmw_serialize')
-        begin = ctypes.string_at(data.buffer, min(data.length, HEADER + KEPT))
-        return data.length, begin[HEADER:]
-    finally:
-        free(ctypes.byref(data))
+    client.rcl_take_response_with_info.argtypes = [
+        ctypes.c_void_p, ctypes.POINTER(_Info), ctypes.c_void_p]
+    return SimpleNamespace(
+        allocator=utilities.rcutils_get_default_allocator(),
+        free=utilities.rcutils_uint8_array_fini, serialize=middleware.rmw_serialize,
+        take=client.rcl_take_response_with_info)
