@@ -4,13 +4,16 @@
 """
 Callbacks of a node in a thread of their own, which no other callback of the process delays.
 
-Python code of other threads delays it by the switch interval of 5 ms. A single call into C keeps
-all threads waiting, so large messages must not be converted (ros/node/bounded_responses.py).
+Python code of other threads delays it by the switch interval, and if the kernel takes the core
+from the thread that runs Python meanwhile, until it gives one back. So the interval is shorter
+than the time slices of the kernel. A single call into C keeps all threads waiting, so large
+messages must not be taken or converted in one (ros/node/bounded_responses.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import sys
 import threading
 import traceback
 from typing import Any
@@ -22,6 +25,8 @@ from rclpy.parameter import Parameter
 from .call_host import CallHost
 from .executor import make_executor
 from .lifecycle_node import ManagedNode
+
+SWITCH = 0.0005  #: s; longest switch interval of Python in a process with such a thread
 
 
 class NodeThread(CallHost):
@@ -53,6 +58,7 @@ class NodeThread(CallHost):
 
     def start(self) -> None:
         """Begin to call back."""
+        sys.setswitchinterval(min(SWITCH, sys.getswitchinterval()))
         self._thread.start()
 
     def call_soon(self, callback: Callable[[], None]) -> None:
