@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+import contextlib
 import json
 from math import inf, isfinite
 import os
@@ -40,6 +41,34 @@ if TYPE_CHECKING:
 
 
 CHUNKS = 16 * POINTS  #: of a curve; more are damage
+
+
+def has_traces(path: str | os.PathLike[str]) -> bool:
+    """
+    Return whether the file at `path` has a trace; raises TraceError as `TraceReader`.
+
+    A file that a writer is creating has none: its tables come after its first page.
+    """
+    while True:
+        begun = _has_tables(path)
+        try:
+            with TraceReader(path) as reader:
+                return next(iter(reader.traces()), None) is not None
+        except TraceError:
+            if begun:
+                raise
+            if not _has_tables(path):
+                return False
+
+
+def _has_tables(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is anything but a database without tables."""
+    try:
+        with contextlib.closing(sqlite3.connect(
+                f'file:{quote(os.fspath(path))}?mode=ro', uri=True, timeout=BUSY_S)) as database:
+            return bool(database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0])
+    except sqlite3.Error:
+        return True
 
 
 class TraceReader:

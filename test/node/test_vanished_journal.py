@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import os
 from pathlib import Path
+import sqlite3
 import subprocess
 import sys
 from typing import Any
@@ -116,6 +118,17 @@ def test_what_shows_it_is_named(
     vanish(path)
     with pytest.raises(Exception, match=sign):
         open_journal(path, {}, False)
+
+
+def test_traces_that_the_bridge_is_just_creating_show_nothing(tmp_path: Path) -> None:
+    """The nodes start side by side: its file has a page before it has tables."""
+    path = tmp_path / 'robot.traces'
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        store.execute('PRAGMA journal_mode = WAL')
+        assert path.stat().st_size
+        assert signs_of_an_earlier_one(tmp_path / 'robot.journal') == []
+        store.execute('CREATE TABLE other (x)')
+    assert signs_of_an_earlier_one(tmp_path / 'robot.journal') == ['robot.traces is there']
 
 
 def traces_of_an_action(path: Path) -> None:

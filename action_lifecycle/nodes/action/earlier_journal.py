@@ -19,7 +19,7 @@ from ...journal.journal import Journal
 from ...journal.last_row import missing_rows, noted_last_row
 from ...journal.row import Entry
 from ...traces.contents import TraceError
-from ...traces.reader import TraceReader
+from ...traces.reader import has_traces
 
 LOCKED = ('this journal is new, and there was one before it ({signs}): what it had locked, and '
           'what was moving, is not known')
@@ -82,9 +82,8 @@ def signs_of_an_earlier_one(path: Path, traces: str = '', boxes: str = '') -> li
     for file in _with_given(path.with_name(f'{path.stem}.traces'), traces):
         if _size(file):
             try:
-                with TraceReader(file) as reader:
-                    if next(iter(reader.traces()), None) is not None:
-                        signs.append(f'{file.name} has evidence of actions')
+                if has_traces(file):
+                    signs.append(f'{file.name} has evidence of actions')
             except TraceError:
                 signs.append(f'{file.name} is there')
     for folder, given, ending in (('boxes', boxes, '.mcap'), ('recipes', '', '.json')):
