@@ -3,8 +3,11 @@
 
 """Starts the three nodes of one robot and, if asked for, a model, agent, markers, and viewer."""
 
+from collections.abc import Mapping
 import os
 from pathlib import Path
+import tempfile
+from typing import Any
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
@@ -13,20 +16,28 @@ from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, Pat
 from launch_ros.actions import Node
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
+import yaml
 
-# The launch arguments that set parameters of each node; empty: the value of params_file.
+# The launch arguments that set parameters of each node; empty: the value of params_file. Nodes in
+# one process have different values for parameters of the same name.
+PATHS = ('trace_file', 'black_box_folder')
 NODES = {
-    'world_model_bridge': ('facts_file', 'stop_file', 'trace_file', 'black_box_folder'),
+    'world_model_bridge': ('facts_file', 'stop_file', *PATHS),
     'ledger': ('journal_path', 'ledger_url'),
-    'action_lifecycle_node': ('journal_path', 'new_journal', 'trace_file', 'black_box_folder'),
+    'action_lifecycle': ('journal_path', 'new_journal', *PATHS),
+    'agent': ('agent_journal',),
+    'markers': ('facts_file', 'fixed_frame'),
+    'vda5050': ('order_file',),
+    'web': ('journal_path', 'trace_file', 'ledger_url', 'web_host', 'web_port', 'web_token_file'),
 }
-MARKERS = ('facts_file', 'fixed_frame')
-WEB = ('journal_path', 'trace_file', 'ledger_url', 'web_host', 'web_port', 'web_token_file')
+COMPOSED = ('world_model_bridge', 'ledger', 'action_lifecycle')
 # Files that are beside the journal unless they are given, and their suffixes.
 BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.boxes'}
+# Files that are beside the journal if that is given, else where params_file says.
+BESIDE_GIVEN = {'agent_journal': '.agent.journal', 'order_file': '.vda5050.json'}
 # The parameters of arguments that have other names.
-PARAMETERS = {'black_box_folder': 'black_box.folder', 'web_host': 'host', 'web_port': 'port',
-              'web_token_file': 'token_file'}
+PARAMETERS = {'black_box_folder': 'black_box.folder', 'agent_journal': 'journal_path',
+              'web_host': 'host', 'web_port': 'port', 'web_token_file': 'token_file'}
 NUMBERS = ('web_port',)
 SWITCHES = ('new_journal',)
 # Each robot has its own tf topics, so the transforms of several robots do not mix.
@@ -111,24 +122,10 @@ def generate_launch_description() -> LaunchDescription:
 
 def _nodes(context: LaunchContext) -> list[Node]:
     def given(name: str) -> str:
-        value = str(LaunchConfiguration(name).perform(context))
-        return value or (_beside_the_journal(context, BESIDE[name]) if name in BESIDE else '')
-
-    composed = given('compose') == 'true'
-    processes = {'composed': tuple(dict.fromkeys(sum(NODES.values(), ())))} if composed else NODES
-    more: dict[str, dict[str, str]] = {}
-    if given('language_model') == 'true':
-        more = {'composed' if composed else 'action_lifecycle_node': {'planner': PLANNER}}
-        processes = {**processes, 'language_model': ()}
-    agent = given('agent') == 'true'
-    if agent and not composed:
-        processes = {**processes, 'agent': ()}
-    if given('markers') == 'true':
-        processes = {**processes, 'markers': MARKERS}
-    if given('vda5050') == 'true':
-        processes = {**processes, 'vda5050': ()}
-    if given('web') == 'true':
-        processes = {**processes, 'web': WEB}
+        value = '' if name in BESIDE_GIVEN else str(LaunchConfiguration(name).perform(context))
+        if not value and (name in BESIDE or name in BESIDE_GIVEN and given('journal_path')):
+            return _beside_the_journal(context, {**BESIDE, **BESIDE_GIVEN}[name])
+        return value
 
     def value(name: str) -> str | int | bool:
         text = given(name)
@@ -140,6 +137,20 @@ def _nodes(context: LaunchContext) -> list[Node]:
             raise ValueError(f"{name}: expected a number, got '{text}'")
         return int(text)
 
+    agent, composed = given('agent') == 'true', given('compose') == 'true'
+    executables = ['composed'] if composed else [
+        'action_lifecycle_node' if name == 'action_lifecycle' else name for name in COMPOSED]
+    if agent and not composed:
+        executables.append('agent')
+    executables += [name for name in ('language_model', 'markers', 'vda5050', 'web')
+                    if given(name) == 'true']
+    parameters = {
+        name: {PARAMETERS.get(argument, argument): value(argument)
+               for argument in arguments if given(argument)}
+        for name, arguments in NODES.items()}
+    if given('language_model') == 'true':
+        parameters['action_lifecycle']['planner'] = PLANNER
+    file = _parameter_file(_namespace(context), parameters)
     return [
         Node(
             package='action_lifecycle', executable=executable, namespace=given('namespace'),
@@ -147,12 +158,27 @@ def _nodes(context: LaunchContext) -> list[Node]:
             respawn=given('use_respawn') == 'true', respawn_delay=RESPAWN_DELAY,
             parameters=[given('params_file'), {
                 'use_sim_time': given('use_sim_time') == 'true',
-                'autostart': given('autostart') == 'true',
-                **{PARAMETERS.get(name, name): value(name) for name in arguments if given(name)},
-                **more.get(executable, {})}],
+                'autostart': given('autostart') == 'true'}, file],
             arguments=[*(['--agent'] if agent and executable == 'composed' else []),
                        '--ros-args', '--log-level', given('log_level')])
-        for executable, arguments in processes.items()]
+        for executable in executables]
+
+
+def _parameter_file(namespace: str, parameters: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write a file with the parameters of each node, as launch_ros does for those of one."""
+    with tempfile.NamedTemporaryFile(
+            'w', prefix='launch_params_', suffix='.yaml', delete=False) as file:
+        yaml.safe_dump({f'{namespace}/{node}': {'ros__parameters': dict(values)}
+                        for node, values in parameters.items() if values}, file)
+    return file.name
+
+
+def _namespace(context: LaunchContext) -> str:
+    """Return the namespace of the nodes with a leading slash; '' for the root."""
+    namespace = make_namespace_absolute(prefix_namespace(
+        context.launch_configurations.get('ros_namespace'),
+        LaunchConfiguration('namespace').perform(context))) or ''
+    return namespace.rstrip('/')
 
 
 def _beside_the_journal(context: LaunchContext, suffix: str) -> str:
@@ -161,9 +187,6 @@ def _beside_the_journal(context: LaunchContext, suffix: str) -> str:
     if journal:
         path = Path(journal).expanduser()
         return str(path.with_name(path.stem + suffix).absolute())
-    namespace = make_namespace_absolute(prefix_namespace(
-        context.launch_configurations.get('ros_namespace'),
-        LaunchConfiguration('namespace').perform(context))) or ''
-    robot = namespace.strip('/').replace('/', '.') or 'robot'
+    robot = _namespace(context).strip('/').replace('/', '.') or 'robot'
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
     return str(home / 'action_lifecycle' / f'{robot}{suffix}')

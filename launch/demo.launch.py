@@ -15,7 +15,12 @@ from launch.actions import (
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, PathJoinSubstitution
+from launch.substitutions import (
+    IfElseSubstitution,
+    LaunchConfiguration,
+    NotEqualsSubstitution,
+    PathJoinSubstitution,
+)
 from launch_ros.actions import SetRemap
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
@@ -28,10 +33,11 @@ BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url'
 def generate_launch_description() -> LaunchDescription:
     """Return the cell, the nodes and, unless `flow` is empty, the command that runs it."""
     share = FindPackageShare('action_lifecycle')
+    namespace = LaunchConfiguration('namespace')
     run = ExecuteProcess(
         cmd=[ExecutableInPackage('action_lifecycle', 'action_lifecycle'), 'run',
              LaunchConfiguration('flow'), '--plain', '--wait', '30',
-             '--namespace', LaunchConfiguration('namespace')],
+             '--namespace', namespace],
         name='run', output='screen', sigterm_timeout='15', sigkill_timeout='15',
         condition=IfCondition(NotEqualsSubstitution(LaunchConfiguration('flow'), '')))
     return LaunchDescription([
@@ -48,8 +54,11 @@ def generate_launch_description() -> LaunchDescription:
             'Pictures of the cell on camera/image/compressed, in Hz, while it is subscribed.')),
         DeclareLaunchArgument('picture_path', default_value='',
                               description='Where the cell saves pictures.'),
-        DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_demo.journal',
-                              description='File of the journal.'),
+        DeclareLaunchArgument(
+            'journal_path',
+            default_value=['/tmp/action_lifecycle_demo', IfElseSubstitution(
+                NotEqualsSubstitution(namespace, ''), ['_', namespace]), '.journal'],
+            description='File of the journal.'),
         DeclareLaunchArgument('ledger_url', default_value='', description='URL of fleet Redis.'),
         DeclareLaunchArgument(
             'params_file',

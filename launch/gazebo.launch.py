@@ -13,7 +13,12 @@ from launch.actions import (
     IncludeLaunchDescription,
     OpaqueFunction,
 )
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import (
+    IfElseSubstitution,
+    LaunchConfiguration,
+    NotEqualsSubstitution,
+    PathJoinSubstitution,
+)
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
@@ -25,6 +30,7 @@ CONTROLLERS = ('joint_state_broadcaster', 'arm_controller', 'gripper_controller'
 def generate_launch_description() -> LaunchDescription:
     """Return Gazebo with the cell, its bridge, its controllers, and the nodes."""
     share = FindPackageShare('action_lifecycle')
+    namespace = LaunchConfiguration('namespace')
     return LaunchDescription([
         DeclareLaunchArgument('namespace', default_value='', description='Robot namespace.'),
         DeclareLaunchArgument('headless', default_value='true', choices=['true', 'false'],
@@ -34,8 +40,11 @@ def generate_launch_description() -> LaunchDescription:
             'params_file',
             default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
             description='Parameters of all three nodes.'),
-        DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_gazebo.journal',
-                              description='File of the journal.'),
+        DeclareLaunchArgument(
+            'journal_path',
+            default_value=['/tmp/action_lifecycle_gazebo', IfElseSubstitution(
+                NotEqualsSubstitution(namespace, ''), ['_', namespace]), '.journal'],
+            description='File of the journal.'),
         DeclareLaunchArgument('ledger_url', default_value='', description='URL of fleet Redis.'),
         DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
                               description='Configure and activate the nodes at start.'),

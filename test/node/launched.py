@@ -17,6 +17,7 @@ from control_msgs.action import GripperCommand
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient, ActionServer
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
@@ -84,11 +85,22 @@ class Robot(System):
         for name, client in self.states.items():
             self.until(lambda client=client: self._is_active(client), timeout, f'{name} is active')
 
+    def until_state_of(self, name: str, state: int, timeout: float = 60.0) -> None:
+        """Wait until the node `name`, with its namespace, says that it is in a state."""
+        client = self.client(GetState, f'{name}/get_state')
+        self.until(lambda: self._is_in(client, state), timeout, f'{name} is in the state {state}')
+
     def _is_active(self, client: Any) -> bool:
+        return self._is_in(client, State.PRIMARY_STATE_ACTIVE)
+
+    def _is_in(self, client: Any, state: int) -> bool:
         """Ask once; the answer may get lost while both still discover each other."""
         answer = client.call_async(GetState.Request())
         self.executor.spin_until_future_complete(answer, 0.5)
-        return answer.done() and answer.result().current_state.id == State.PRIMARY_STATE_ACTIVE
+        if answer.done() and answer.result().current_state.id == state:
+            return True
+        self.executor.spin_until_future_complete(Future(), 0.1)  # else it is asked at 1 kHz
+        return False
 
     def begin(self) -> None:
         """Run the flow until the gripper has its goal."""
@@ -121,7 +133,7 @@ class Launch:
             self._process = subprocess.Popen(
                 [sys.executable, str(TOOL), 'action_lifecycle', file,
                  *(f'{name}:={value}' for name, value in arguments.items())],
-                env=robot.environment, stdout=log, stderr=subprocess.STDOUT)
+                env=robot.environment, cwd=robot.folder, stdout=log, stderr=subprocess.STDOUT)
 
     @property
     def text(self) -> str:
@@ -132,6 +144,11 @@ class Launch:
         """Return the processes that it has started of this executable, the last one last."""
         return [int(pid) for pid in re.findall(
             rf'\[{executable}-\d+\]: process started with pid \[(\d+)\]', self.text)]
+
+    def started(self) -> dict[int, str]:
+        """Return all processes that it has started, with the names of the executables."""
+        return {int(pid): name for name, pid in re.findall(
+            r'\[(\w+)-\d+\]: process started with pid \[(\d+)\]', self.text)}
 
     def end(self) -> int | None:
         """End it as Ctrl-C does; returns its exit code."""

@@ -45,12 +45,12 @@ def processes(**arguments: str) -> list[Any]:
     return found
 
 
-def values(node: Any) -> dict[str, Any]:
-    """Return the texts and numbers that bringup gives a node as parameters."""
-    context = LaunchContext()
-    return {''.join(part.perform(context) for part in name):
-            yaml.safe_load(''.join(part.perform(context) for part in value))
-            for name, value in node._Node__parameters[-1].items() if isinstance(value, tuple)}
+def values(node: Any, name: str = '') -> dict[str, Any]:
+    """Return the parameters of a node in bringup's file; by default, of the executable's name."""
+    *_, file = node._Node__parameters
+    found = yaml.safe_load(Path(file.evaluate(LaunchContext())).read_text(encoding='utf-8'))
+    return {node.rpartition('/')[2]: given['ros__parameters']
+            for node, given in found.items()}[name or node.node_executable]
 
 
 @pytest.mark.parametrize('name', OWN)
@@ -106,12 +106,41 @@ def test_bringup_starts_the_node_for_a_fleet_manager_when_told_to() -> None:
 def test_the_action_node_knows_the_traces_and_boxes_of_the_bridge(
     compose: str, given: dict[str, str]
 ) -> None:
-    nodes = {node.node_executable: values(node)
-             for node in processes(compose=compose, journal_path='/one.journal', **given)}
-    for name in ('composed',) if compose == 'true' else (
-            'world_model_bridge', 'action_lifecycle_node'):
-        assert nodes[name]['trace_file'] == given.get('trace_file', '/one.traces')
-        assert nodes[name]['black_box.folder'] == given.get('black_box_folder', '/one.boxes')
+    for node in processes(compose=compose, journal_path='/one.journal', **given):
+        for name in ('world_model_bridge', 'action_lifecycle'):
+            found = values(node, name)
+            assert found['trace_file'] == given.get('trace_file', '/one.traces')
+            assert found['black_box.folder'] == given.get('black_box_folder', '/one.boxes')
+
+
+@pytest.mark.parametrize('compose', ['true', 'false'])
+def test_each_node_that_writes_has_a_file_of_its_own_named_by_the_journal(compose: str) -> None:
+    node, *_ = processes(
+        compose=compose, agent='true', vda5050='true', journal_path='/one.journal')
+    assert values(node, 'action_lifecycle')['journal_path'] == '/one.journal'
+    assert values(node, 'ledger') == {'journal_path': '/one.journal'}  # it reads
+    assert values(node, 'agent') == {'journal_path': '/one.agent.journal'}
+    assert values(node, 'vda5050') == {'order_file': '/one.vda5050.json'}
+
+
+def test_without_a_journal_the_files_of_params_file_or_of_the_namespace_are_used() -> None:
+    node, *_ = processes(agent='true', vda5050='true', namespace='robot7')
+    found = yaml.safe_load(Path(node._Node__parameters[-1].evaluate(LaunchContext())).read_text())
+    assert not {'/robot7/agent', '/robot7/vda5050', '/robot7/ledger'} & set(found)
+    assert 'journal_path' not in found['/robot7/action_lifecycle']['ros__parameters']
+
+
+@pytest.mark.parametrize('name', ['demo', 'gazebo'])
+@pytest.mark.parametrize(('namespace', 'end'), [('', ''), ('robot7', '_robot7')])
+def test_cells_of_other_namespaces_have_other_journals(
+    name: str, namespace: str, end: str
+) -> None:
+    context = LaunchContext()
+    context.launch_configurations['namespace'] = namespace
+    default, = (argument.default_value for argument in described(
+        f'{name}.launch.py').get_launch_arguments() if argument.name == 'journal_path')
+    assert ''.join(part.perform(context) for part in default) == (
+        f'/tmp/action_lifecycle_{name}{end}.journal')
 
 
 @pytest.mark.parametrize(('given', 'expected'), [
@@ -124,7 +153,8 @@ def test_the_bridge_keeps_a_stop_beside_the_journal(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str, compose: str
 ) -> None:
     monkeypatch.setenv('ROS_HOME', '/home/.ros')
-    assert values(processes(compose=compose, **given)[0])['stop_file'] == expected
+    bridge = processes(compose=compose, **given)[0]
+    assert values(bridge, 'world_model_bridge')['stop_file'] == expected
 
 
 def test_a_flow_is_run_when_one_is_named() -> None:
