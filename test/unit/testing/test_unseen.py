@@ -55,6 +55,15 @@ def test_nothing_is_sent_while_a_fact_of_confirm_was_never_seen(
     assert '`confirm_unseen: allow`' in row.cause
 
 
+@pytest.mark.parametrize(('max_age', 'sent'), [('0.5', 2), ('0.2', 1)])
+def test_the_max_age_of_the_condition_counts(max_age: str, sent: int) -> None:
+    more = ('  b:\n    after: a\n    motion: {server: go, type: t/action/T, server_timeout: 0.01}\n'
+            f'    confirm: {{condition: part > 0.4, max_age: {max_age}}}\n')
+    report, robot = run('motion', 'gap > 1', {**KNOWN, 'part': 0.5}, [
+        Event(at=0.7, facts={'part': None})], more, does=Behaviour(takes=1.0, after={'gap': 2.0}))
+    assert len(robot.servers.goals) == sent
+
+
 @pytest.mark.parametrize('work', list(WORK))
 def test_a_known_outcome_that_is_not_there_yet_is_no_hindrance(work: str) -> None:
     report, robot = run(work, '[gap > 1, part > 0.4]', KNOWN)
@@ -81,6 +90,21 @@ def test_a_fact_that_went_silent_before_is_named_with_its_age() -> None:
         Event(at=0.2, facts={'part': None})], more, does=Behaviour(takes=1.0, after={'gap': 2.0}))
     assert report.actions['b'].error == 'REQUIRE_UNKNOWN' and len(robot.servers.goals) == 1
     assert any('part 0.5 stale: part has been silent for' in row.cause for row in report.rows)
+
+
+def test_the_facts_are_needed_before_the_first_step_and_awaited_for_its_server_timeout() -> None:
+    """A part that the arm hides on the way is seen again at its end, or is not confirmed."""
+    steps = ('[{server: go, type: t/action/T, server_timeout: 2},'
+             ' {server: go, type: t/action/T, server_timeout: 9}]')
+    for at, sent, error in ((0.5, 2, 'CONFIRM_STALE'), (-1.0, 0, 'REQUIRE_UNKNOWN')):
+        facts = {**KNOWN, 'part': 0.0 if at > 0 else None}
+        robot = ScriptedRobot(FACTS, RobotScript(facts=facts, servers={
+            'go': Behaviour(takes=1.0, after={'gap': 2.0})}))
+        report = robot.run(
+            parse_flow(f'flow: f\nactions:\n  a: {{motion: {steps}, confirm: part > 0.4}}\n', 'f'),
+            events=[Event(at=at, facts={'part': None})] if at > 0 else [])
+        assert (report.actions['a'].error, len(robot.servers.goals)) == (error, sent)
+        assert at > 0 or 2.0 <= robot.clock.time < 3.0
 
 
 def test_a_fact_that_comes_in_time_is_waited_for() -> None:
