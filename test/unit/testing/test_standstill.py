@@ -156,6 +156,24 @@ def test_what_succeeded_is_judged_when_its_confirmation_is_cut_off(
         assert error == ('CANCELED' if how != 'out of time' else 'DEADLINE_EXCEEDED')
 
 
+@pytest.mark.parametrize('given', GIVEN)
+@pytest.mark.parametrize('after', AFTER)
+@pytest.mark.parametrize('code', ['CANCELED', 'MAINTAIN_VIOLATED'])
+def test_what_succeeds_although_it_is_to_stop_is_judged(
+    code: str, after: str, given: str
+) -> None:
+    in_flow, in_facts = GIVEN[given]
+    drive = Behaviour(
+        takes=2.0, on_cancel='ignores', during={'speed': SPEED}, after=AFTER[after])
+    robot = Rover(in_facts, drive=drive, creep=drive)
+    report = robot.run(parse_flow(TOUR.replace('STOPPED', in_flow), 'f.yaml'), events=[
+        Event(at=1.5, cancel=True) if code == 'CANCELED' else Event(at=1.5, facts={'lamp': True})],
+        answers={'go': ['leave']}, within=60.0)
+    assert not robot.sent_in_motion
+    first = next(row for row in report.rows if row.action_id == 'go' and row.event == 'fail')
+    assert first.data['error_code'] == ('STOP_UNCONFIRMED' if after == 'moves on' else code)
+
+
 STEPS = """\
 flow: steps
 actions:
