@@ -103,8 +103,9 @@ class ActionLifecycleNode(ManagedNode):
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
     Parameters: `journal_path` (string): file of the journal; `new_journal` (bool): an empty
-    journal may take the place of one that is missing; `trace_file`, `black_box.folder` (string):
-    as for the bridge, they show whether there was one; `flow_folders` (string list):
+    journal, or one that lacks rows, may take the place of an earlier one; `trace_file`,
+    `black_box.folder` (string): as for the bridge, they show whether there was one;
+    `flow_folders` (string list):
     folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
     `bridge_timeout` (double, s): maximum wait for a bridge that is
     away, inactive, or does not know its safety topics yet; `ledger` (string):
@@ -125,8 +126,8 @@ class ActionLifecycleNode(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('action_lifecycle', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
-        self.declare('new_journal', False, 'Whether an empty journal may take the place of one '
-                     'that is missing; nothing starts then until clear_stop.')
+        self.declare('new_journal', False, 'Whether an empty journal, or one that lacks rows, may '
+                     'take the place of an earlier one; nothing starts then until clear_stop.')
         self.declare('trace_file', '', "The bridge's file of the evidence traces, which shows "
                      'that there was a journal; empty: beside the journal.')
         self.declare('black_box.folder', '', "The bridge's folder of the black boxes, which shows "
