@@ -248,8 +248,6 @@ class GuardedMotion:
                 end.unknown and not self.standstill.whole))
             if end.unknown:
                 result.outcome = 'not_running'
-            elif end.code is FOREIGN_GOAL and end.sent and self.standstill.whole:
-                result.stopped = False  # another client moves it
         return False
 
     async def _filled(self, step: MotionStep, work: BridgeWork) -> Any | None:
