@@ -47,6 +47,12 @@ def zeroed(path):
         file.write(bytes(size))
 
 
+def header_zeroed(path):
+    """Overwrite the salts, without which SQLite takes none of the frames after a restart."""
+    with path.open('r+b') as file:
+        file.write(bytes(32))
+
+
 def other_journal(path):
     """Write another journal into the file and its WAL, in place."""
     with Journal(path.with_name('other')) as other:
@@ -74,6 +80,7 @@ DAMAGES = {
     'WAL truncated': lambda path: os.truncate(wal_of(path), 0),
     'WAL cut': lambda path: os.truncate(wal_of(path), 4096),
     'WAL zeroed': lambda path: zeroed(wal_of(path)),
+    'header of the WAL zeroed': lambda path: header_zeroed(wal_of(path)),
     'another journal written into it': other_journal,
 }
 IN_PLACE = [name for name in DAMAGES if name.split()[-1] in (
@@ -145,6 +152,21 @@ def test_no_barrier_is_reached_without_the_row_that_was_written_last(path, damag
         touch(journal._writer)
     assert journal.barrier().result(5) == rows
     DAMAGES[damage](path)
+    refuses_everything(journal)
+    journal.close()
+
+
+@pytest.mark.parametrize('change', [
+    'DELETE FROM entry WHERE seq = 5', "UPDATE entry SET hash = '0' WHERE seq = 5",
+    'DELETE FROM entry'])
+def test_no_barrier_is_reached_when_another_program_has_changed_the_last_row(path, change):
+    journal = Journal(path)
+    journal.append_many([Entry('note')] * 5)
+    assert journal.barrier().result(5) == 5
+    stranger = sqlite3.connect(path)
+    stranger.execute(change)
+    stranger.commit()
+    stranger.close()
     refuses_everything(journal)
     journal.close()
 

@@ -86,8 +86,11 @@ def taken(action: str) -> dict[str, bool]:
 
 def completes(action: str) -> bool:
     """Return whether the action gets to completed without any evidence."""
-    return state_of(action) != 'completed' and hooks.force_state_through_valid_path(
+    before = state_of(action)
+    found = before != 'completed' and hooks.force_state_through_valid_path(
         SESSION, action, 'completed', through_completed=True)
+    assert found or state_of(action) == before
+    return found
 
 
 def restore(place: str, ledger: Any, journal: Path) -> Path:
@@ -155,6 +158,16 @@ def test_a_blocked_action_that_may_have_moved_goes_on_only_through_its_sensors()
     assert not completes('a')
     hooks.set_action_state(SESSION, 'a', 'status_verification_requested', evidence=EVIDENCE)
     assert completes('a')
+
+
+def test_a_second_restore_still_knows_that_it_may_have_moved(journal: Path) -> None:
+    hooks.restore_action_states_from_ledger(SESSION, Ledger(a='IN_PROGRESS'))
+    ledger = SmartLedger(SESSION)
+    hooks.register_ledger_for_session(SESSION, ledger)
+    hooks.set_action_state(SESSION, 'a', 'error')
+    assert json.loads(ledger.tasks['a'].action)['motions'] == 0
+    restore('memory', ledger, journal)
+    assert state_of('a') == 'error' and not completes('a')
 
 
 def test_actions_that_are_known_not_to_move_are_verified_as_before() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from action_lifecycle.testing import Event
 import pytest
 
-from .scripted import GO, MOVE, run
+from .scripted import GO, MOVE, run, STILL
 
 RETRY = '    retry: {times: 3, delay: 0.5}\n'
 AGAIN = '    fallback: [{strategy: retry}, {strategy: ask, options: {never: give_up}}]\n'
@@ -64,20 +64,61 @@ def test_a_person_may_take_the_server_over_for_one_attempt(at: float) -> None:
     assert len(report.asked) == 2  # also about the second goal of the operator
 
 
-def test_giving_up_while_the_operator_drives_keeps_the_resources_locked() -> None:
-    text = flow().replace('confirm:', 'resources: [base]\n    confirm:') + """\
+@pytest.mark.parametrize(('policy', 'error'), [('', 'NOT_ALLOWED'), ('fail', 'STOP_UNCONFIRMED')])
+@pytest.mark.parametrize('speed', [0.4, 0.0])
+def test_giving_up_while_the_operator_drives_keeps_the_resources_locked(
+    speed: float, policy: str, error: str
+) -> None:
+    text = flow(policy).replace('confirm:', 'resources: [base]\n    confirm:') + """\
   mast:
     after: {move: completion}
     resources: [base]
     motion: {server: mast, type: a/action/Go}
     confirm: speed < 0.01
 """
-    report, robot = run(text, servers={'arm': GO}, events=operator(1.0, 40.0),
+    report, robot = run(text, servers={'arm': GO}, events=operator(1.0, 40.0, speed),
                         answers={'move': ['give_up']}, within=60.0)
     assert report.actions['move'].outcome == 'failed'
-    assert report.actions['move'].error == 'NOT_ALLOWED'
-    assert robot.servers.count('mast') == 0
-    assert [row.action_id for row in report.rows if row.event == 'lock'] == ['base']
+    assert report.actions['move'].error == (error if speed else 'NOT_ALLOWED')
+    assert robot.servers.count('mast') == (0 if speed else 1)
+    assert [row.action_id for row in report.rows if row.event == 'lock'] == ['base'] * bool(speed)
+
+
+TWO = """\
+flow: two
+actions:
+  both:
+    motion:
+      - {server: arm, type: a/action/Go, goal: {x: {fact: x}}, timeout: 20POLICY}
+      - {server: leg, type: a/action/Go, timeout: 20POLICY}
+    stopped: {condition: still, hold: 0.1}
+    confirm: {condition: x > 0.9, within: 2}
+"""
+
+
+@pytest.mark.parametrize(('policy', 'at', 'first'), [
+    ('', 0.0, None), ('wait', 0.0, 5.0), ('wait', 1.0, 0.0)])
+def test_no_step_is_sent_while_a_later_one_would_have_to_wait(
+    policy: str, at: float, first: float | None
+) -> None:
+    text = TWO.replace('POLICY', policy and f', foreign_goals: {policy}')
+    events = [Event(at=at, operator_goals={'leg': 5.0})]
+    report, _ = run(text, servers={'arm': GO, 'leg': GO}, events=events, within=60.0)
+    if first is None:
+        assert not report.goals and "'leg' has" in report.asked[0][1]
+    else:
+        assert [goal.server for goal in report.goals] == ['arm', 'leg']
+        assert first <= sent(report)[0] < first + 1.0 and sent(report)[1] >= at + 5.0
+
+
+@pytest.mark.parametrize('policy', ['', 'wait'])
+def test_a_goal_that_begins_while_ours_waits_for_its_facts_is_seen(policy: str) -> None:
+    text = MOVE.replace('{x: 1.0}, timeout: 20', '{x: {fact: x}}, timeout: 20'
+                        + (policy and f', foreign_goals: {policy}'))
+    report, _ = run(text, {**STILL, 'x': None}, servers={'arm': GO}, within=60.0, events=[
+        Event(at=0.5, operator_goals={'arm': 5.0}), Event(at=1.0, facts={'x': 0.0})])
+    assert [5.5 <= at < 6.5 for at in sent(report)] == ([True] if policy else [])
+    assert bool(report.asked) is not bool(policy)
 
 
 @pytest.mark.parametrize(('at', 'goals'), [(0.0, 1), (1.0, 2)])

@@ -156,13 +156,14 @@ def test_what_succeeded_is_judged_when_its_confirmation_is_cut_off(
         assert error == ('CANCELED' if how != 'out of time' else 'DEADLINE_EXCEEDED')
 
 
-@pytest.mark.parametrize('given', GIVEN)
+@pytest.mark.parametrize(('in_flow', 'in_facts'), [
+    *GIVEN.values(),
+    ('parameters: {most: 0.02}\n    stopped: {condition: speed < most, hold: 0.1}', '')])
 @pytest.mark.parametrize('after', AFTER)
 @pytest.mark.parametrize('code', ['CANCELED', 'MAINTAIN_VIOLATED'])
 def test_what_succeeds_although_it_is_to_stop_is_judged(
-    code: str, after: str, given: str
+    code: str, after: str, in_flow: str, in_facts: str
 ) -> None:
-    in_flow, in_facts = GIVEN[given]
     drive = Behaviour(
         takes=2.0, on_cancel='ignores', during={'speed': SPEED}, after=AFTER[after])
     robot = Rover(in_facts, drive=drive, creep=drive)

@@ -57,7 +57,8 @@ def test_nothing_is_sent_while_a_fact_of_confirm_was_never_seen(
 
 @pytest.mark.parametrize(('max_age', 'sent'), [('0.5', 2), ('0.2', 1)])
 def test_the_max_age_of_the_condition_counts(max_age: str, sent: int) -> None:
-    more = ('  b:\n    after: a\n    motion: {server: go, type: t/action/T, server_timeout: 0.01}\n'
+    more = ('  b:\n    after: a\n'
+            '    motion: {server: go, type: t/action/T, server_timeout: 0.01}\n'
             f'    confirm: {{condition: part > 0.4, max_age: {max_age}}}\n')
     report, robot = run('motion', 'gap > 1', {**KNOWN, 'part': 0.5}, [
         Event(at=0.7, facts={'part': None})], more, does=Behaviour(takes=1.0, after={'gap': 2.0}))

@@ -207,6 +207,28 @@ facts:
         assert f'the facts file says at most {declared}' in words(answers)
 
 
+def test_more_publishers_than_declared_confirm_nothing_although_they_agree() -> None:
+    model = WorldModel(parse_facts("""
+estop: none
+facts:
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, max_age: 0.5,
+        field: 'position[name=gripper]', publishers: 1}
+"""))
+    model.set_publishers('joint_states', BOTH, 0.0)
+    answers = confirm(model, 'gap < 0.005', 0.0, hold=0.0, within=3.0)
+    for step in range(60):
+        gap(model, 0.0, step * 0.05)
+    model.advance(3.0)
+    assert answers.outcome == WatchOutcome.TIMED_OUT
+
+
+def test_a_value_that_changes_steadily_does_not_alternate(model: WorldModel) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0)
+    for step in range(20):
+        gap(model, 0.001 * step, step * 0.05)
+    assert model.value('gap', 0.95).validity == Validity.VALID
+
+
 @pytest.mark.parametrize('wrong', [0, -1, 1.5, 'all'])
 def test_wrong_numbers_of_publishers_are_refused(wrong: object) -> None:
     for fact in ('topic: t, type: std_msgs/msg/Bool, field: data', 'constant: 1'):
