@@ -11,16 +11,17 @@ succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from typing import Any, Optional
 
 from pydantic import Field, StrictStr
 
 from .builtin_states import ReadyState
-from .chooser import awaited, ChoiceError, one_of
+from .chooser import awaited, one_of, read_answer
 from .tool_state import ToolState
 from ..documents.errors import LifecycleError
-from ..documents.json_schema import object_schema
+from ..documents.json_schema import object_schema, schema_faults
 from ..documents.models import StrictModel
 from ..graphs.state_types import Pause, register_state
 
@@ -59,6 +60,30 @@ def asked(context: Any, prompt: str) -> list[Any]:
             {'role': 'system', 'content': prompt}]
 
 
+async def said_by_model(
+    state: ReadyState, agent: Any, context: Any, prompt: str,
+    schema: Mapping[str, Any] | None = None,
+) -> Any:
+    """
+    Return the answer of `agent.call_llm`: an object that is valid by `schema`, else text.
+
+    The model may answer with an object, with JSON text, or with a message that has it as
+    `content`. Raises LifecycleError if the answer does not fit the schema.
+    """
+    call: Callable[..., Any] = state.needed(agent, 'call_llm')
+    output = await awaited(
+        call(asked(context, prompt)) if schema is None
+        else call(asked(context, prompt), json_schema=schema))
+    answer = getattr(output, 'content', output)
+    if schema is None:
+        return answer.get('content', answer) if isinstance(answer, Mapping) else answer
+    answer = read_answer(answer)
+    if faults := await asyncio.to_thread(schema_faults, answer, schema):
+        raise LifecycleError(f"state '{state.name}': the answer of the model does not fit: "
+                             + '; '.join(faults))
+    return answer
+
+
 class PlannerFields(StrictModel):
     """The fields of a planner; without next states here, the chooser decides."""
 
@@ -78,19 +103,15 @@ class PlannerState(ReadyState):
     async def run(self, context: Any, agent: Any = None) -> Any:
         tools = await _tools(agent)
         most = self.config.get('max_steps', MAX_STEPS)
-        plan = await awaited(self.needed(agent, 'call_llm')(
-            asked(context, _PLAN.format(most=most, tools='\n'.join(
+        plan = await said_by_model(
+            self, agent, context, _PLAN.format(most=most, tools='\n'.join(
                 f'- {name}: {spec.get("description", "")}' for name, spec in tools.items())
-                or '- (there are none)')),
-            json_schema=object_schema({
+                or '- (there are none)'),
+            object_schema({
                 'goal': {'type': 'string'}, 'question': {'type': 'string'},
                 'steps': {'type': 'array', 'minItems': 1, 'maxItems': most,
                           'items': object_schema({'task': {'type': 'string'}, 'tool': {
-                              'type': 'string', 'enum': ['', *tools]}})}})))
-        for step in plan['steps']:  # `call_llm` of another agent may not keep to the schema
-            if step.get('tool') and step['tool'] not in tools:
-                raise ChoiceError(self.name, list(tools), 'the plan uses the tool '
-                                  f"{step['tool']!r:.200}, of which it was not told")
+                              'type': 'string', 'enum': ['', *tools]}})}}))
         self._next = self.config.get('permission' if plan['question'] else 'planned')
         return {PLAN: plan, DONE: []}
 
@@ -135,8 +156,7 @@ class ExecutorState(ToolState):
     async def _carried_out(self, step: Mapping[str, Any], context: Any, agent: Any) -> Any:
         prompt = _STEP.format(task=step['task'])
         if not step.get('tool'):
-            said = await awaited(self.needed(agent, 'call_llm')(asked(context, prompt)))
-            return said.get('content', said) if isinstance(said, Mapping) else said
+            return await said_by_model(self, agent, context, prompt)
         self.tool = step['tool']
         update = await super().run(asked(context, prompt), agent)
         return update if isinstance(update, Pause) else update['content']
@@ -154,14 +174,12 @@ class VerifierState(ReadyState):
 
     async def run(self, context: Any, agent: Any = None) -> Any:
         names = list(self.ways)
-        answer = await awaited(self.needed(agent, 'call_llm')(
-            asked(context, _VERIFY.format(ways='\n'.join(
-                f'- {name}: {description}' for name, description in self.ways.items()))),
-            json_schema=object_schema({
+        answer = await said_by_model(
+            self, agent, context, _VERIFY.format(ways='\n'.join(
+                f'- {name}: {description}' for name, description in self.ways.items())),
+            object_schema({
                 'achieved': {'type': 'boolean'}, 'reason': {'type': 'string'},
-                **one_of('next_state', names)['properties']})))
-        if answer['next_state'] not in names:
-            raise ChoiceError(self.name, names, f"the answer is {answer['next_state']!r:.200}")
+                **one_of('next_state', names)['properties']}))
         self._next = answer['next_state']
         return {'achieved': answer['achieved'], 'reason': answer['reason']}
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import importlib.util
+import logging
 from pathlib import Path
 import re
 import sys
@@ -21,6 +22,8 @@ import pydantic
 
 from ..documents.errors import LifecycleError
 from ..documents.registry import Registry
+
+_LOG = logging.getLogger('action_lifecycle')
 
 FieldsModel = type[pydantic.BaseModel]
 
@@ -97,14 +100,18 @@ class StateRegistry(Registry[type[State]]):
         """
         Register a type; without `type`, its name comes from its file or class.
 
-        `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`.
+        `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`. It may take
+        the place of a built-in type, not of another one.
         """
         name = cls.__dict__.get('type') or _name_of(cls)
         # Built-in modules are loaded by the first lookup, not by the import of one of them.
         known = self._things.get(name) if cls.__module__ in self._built_in else self.get(name)
         if known is not None and _origin(known) != _origin(cls):
-            raise LifecycleError(
-                f"state type '{name}' of {_origin(cls)} is already registered by {_origin(known)}")
+            if known.__module__ in self._built_in:
+                _LOG.info("state type '%s' of %s replaces the built-in one", name, _origin(cls))
+            else:
+                raise LifecycleError(f"state type '{name}' of {_origin(cls)} is already "
+                                     f'registered by {_origin(known)}')
         cls.type = name
         self.add(name, cls)
         return cls

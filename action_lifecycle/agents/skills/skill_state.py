@@ -14,7 +14,7 @@ import pydantic
 from .skill import Call, MAX_CALLS, Parameter, Skill, SkillStore
 from ..builtin_states import ReadyState
 from ..chooser import awaited
-from ..plan_states import asked
+from ..plan_states import said_by_model
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema
 from ...documents.json_text import read_object
@@ -44,7 +44,6 @@ class SkillBuilderState(ReadyState):
         store: SkillStore | None = getattr(agent, 'skills', None)
         if store is None:
             return {'skill': '', 'reason': 'no folder for skills is configured'}
-        call_llm = self.needed(agent, 'call_llm')
         tools = {name: spec for server, specs in (await awaited(
             self.needed(agent, 'tool_manager').list_all_tools())).items()
             for name, spec in specs.items() if server != store.name}
@@ -55,8 +54,8 @@ class SkillBuilderState(ReadyState):
         faults: list[str] = []
         for _ in range(TRIES):
             refused = '\nThe last answer was refused:\n' + '\n'.join(faults) if faults else ''
-            answer = await awaited(call_llm(asked(context, prompt + refused),
-                                            json_schema=_schema(list(tools))))
+            answer = await said_by_model(
+                self, agent, context, prompt + refused, _schema(list(tools)))
             if not answer['learn']:
                 return {'skill': '', 'reason': answer['reason']}
             skill, faults = _skill(answer)

@@ -12,6 +12,7 @@ such an edge. `handle` is called on events and does not block.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from enum import Enum
 import logging
 from typing import ClassVar, TypeVar
@@ -43,8 +44,8 @@ class ConstellationAgentState(ABC):
     status: ClassVar[ConstellationAgentStatus]
 
     @abstractmethod
-    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
-        """Process the state; sets the agent's status."""
+    def handle(self, agent: FlowRun, context: Dispatcher) -> Awaitable[None] | None:
+        """Process the state; sets the agent's status. It may be a coroutine, but never waits."""
 
     def next_state(self, agent: FlowRun) -> ConstellationAgentState:
         """
@@ -93,6 +94,24 @@ class ConstellationAgentStateManager:
         cls._state_mapping[state.name()] = state
         return state
 
+    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
+        """
+        Have the state of a flow processed.
+
+        If a registered state raises an exception, or waits, the flow fails, and ends by the state
+        that it has replaced.
+        """
+        state = self.get_state(agent.state)
+        try:
+            handled = state.handle(agent, context)
+            if handled is not None:
+                _finish(handled, state.name())
+        except Exception as error:
+            _LOG.exception('flow %s: state %s failed', agent.flow_id, state.name())
+            if _refused(agent, context, ErrorCode.INTERNAL, reason_of(error)):
+                return
+            _PACKAGED[agent.state]().handle(agent, context)
+
     def get_state(self, status: str) -> ConstellationAgentState:
         """Return a state by the agent's status."""
         try:
@@ -119,11 +138,7 @@ class StartConstellationAgentState(ConstellationAgentState):
             agent.schedule()
         except Exception as error:
             code, reason = _fault(agent, error)
-            if agent.history:  # an edit has rebuilt it: its actions must end first
-                context.fail(agent, code, reason)
-            else:
-                agent.broken, agent.error_code = reason, code
-                agent.status = ConstellationAgentStatus.FAIL.value
+            if _refused(agent, context, code, reason):
                 return
         agent.status = ConstellationAgentStatus.CONTINUE.value
 
@@ -148,6 +163,28 @@ class ContinueConstellationAgentState(ConstellationAgentState):
                             else ConstellationAgentStatus.FAIL).value
         else:  # its end was not recorded yet, and an action has been assigned again
             agent.status = self.name()
+
+
+def _refused(agent: FlowRun, context: Dispatcher, code: ErrorCode, reason: str) -> bool:
+    """Fail a flow for an error; returns whether it had not begun, else its actions end first."""
+    if agent.history:
+        context.fail(agent, code, reason)
+        return False
+    agent.broken, agent.error_code = reason, code
+    agent.status = ConstellationAgentStatus.FAIL.value
+    return True
+
+
+def _finish(handled: Awaitable[None], state: str) -> None:
+    """Run a coroutine to its end; raises LifecycleError if it waits for something."""
+    steps = handled.__await__()
+    try:
+        next(steps)
+    except StopIteration:
+        return
+    getattr(steps, 'close', lambda: None)()
+    raise LifecycleError(f"state {state}: 'handle' waits for something; it is called for each "
+                         'change of the flow, and must not wait')
 
 
 def _fault(agent: FlowRun, error: Exception) -> tuple[ErrorCode, str]:
@@ -184,3 +221,7 @@ class FailConstellationAgentState(_FinalState):
     """The flow could not be started, an action has not succeeded, or an edit has failed it."""
 
     status = ConstellationAgentStatus.FAIL
+
+
+_PACKAGED = dict(ConstellationAgentStateManager._state_mapping)
+"""The states of this package by status; others may be registered in their places."""

@@ -107,7 +107,7 @@ class FlowRunner:
 
     def handle(self, run: FlowRun) -> None:
         """Call the handler of the flow's state, which sets the flow's status."""
-        _STATES.get_state(run.state).handle(run, self.dispatcher)
+        _STATES.handle(run, self.dispatcher)
 
     def advance(self, run: FlowRun) -> None:
         """Handle the current state of a flow and enter the next one."""

@@ -80,6 +80,20 @@ def test_broken_state_file_is_named(tmp_path: Path) -> None:
         REGISTRY.load_folder(tmp_path / 'none')
 
 
+def test_a_type_may_take_the_place_of_a_built_in_one(caplog: pytest.LogCaptureFixture) -> None:
+    built_in = REGISTRY['tool']
+    types = StateRegistry({'tool': built_in}, modules=[built_in.__module__])
+    one = type('One', (State,), {'type': 'tool'})
+    with caplog.at_level('INFO'):
+        types.register_type(one)
+        types.register_type(one)
+    assert types['tool'] is one
+    assert [record.getMessage().partition(' of ')[0] for record in caplog.records] == [
+        "state type 'tool'"]
+    with pytest.raises(LifecycleError, match="'tool' of .*Other is already registered by .*One"):
+        types.register_type(type('Other', (State,), {'type': 'tool'}))
+
+
 def test_two_classes_of_one_type_are_refused() -> None:
     types = StateRegistry()
     types.register_type(type('One', (State,), {'type': 'x'}))

@@ -41,6 +41,12 @@ def test_table_is_that_of_the_reference() -> None:
     assert [state.value.lower() for state in OperationState] == list(graph.states)
 
 
+@pytest.mark.parametrize('no_state', [None, '', 'none', 3, object()])
+def test_what_is_no_state_has_no_transition(no_state: object) -> None:
+    assert not is_valid_transition(no_state, 'CLAIMED')
+    assert not is_valid_transition('CLAIMED', no_state)
+
+
 def test_every_pair_is_judged_by_the_table_in_either_case() -> None:
     for target, before in REFERENCE.items():
         for current in REFERENCE:

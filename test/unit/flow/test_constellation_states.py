@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -178,3 +180,72 @@ def test_a_state_must_stand_in_the_graph() -> None:
 
     with pytest.raises(LifecycleError, match='PAUSE'):
         ConstellationAgentStateManager.register(Pause)
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    """Put back the states that a test has replaced."""
+    before = dict(ConstellationAgentStateManager._state_mapping)
+    yield
+    ConstellationAgentStateManager._state_mapping.update(before)
+
+
+async def settled() -> None:
+    await asyncio.sleep(0.0)
+
+
+@pytest.mark.parametrize('waits', [False, True])
+@pytest.mark.parametrize('name', ['START', 'CONTINUE'])
+def test_a_state_whose_handle_is_a_coroutine(
+    start: Start, clock: Clock, robot: Robot, registered: None, name: str, waits: bool
+) -> None:
+    kind: Any = type(ConstellationAgentStateManager().get_state(name))
+    handled: list[str] = []
+
+    class Own(kind):
+
+        async def handle(self, agent: FlowRun, context: Any) -> None:
+            if waits:
+                await settled()
+            handled.append(agent.flow_id)
+            super().handle(agent, context)
+
+    ConstellationAgentStateManager.register(Own)
+    process = start()
+    run = process.submit(flow(a='', b=', after: a'))
+    clock.run()
+    if waits:
+        assert (run.state, run.error_code, handled) == ('FAIL', ErrorCode.INTERNAL, [])
+        assert f"state {name}: 'handle' waits for something" in run.error_msg
+    else:
+        assert run.state == 'FINISH' and handled
+    assert [row.to_state for row in process.journal.rows(kind='flow') if row.final] == [run.state]
+    process.kill()
+    assert not start().orchestrator.restore()
+
+
+@pytest.mark.parametrize('name', ['START', 'CONTINUE'])
+def test_an_exception_of_a_registered_state_fails_the_flow(
+    start: Start, clock: Clock, robot: Robot, registered: None, name: str
+) -> None:
+    class Own(ConstellationAgentState):
+        status = ConstellationAgentStatus[name]
+
+        def handle(self, agent: FlowRun, context: Any) -> None:
+            raise ValueError('not mine')
+
+    ConstellationAgentStateManager.register(Own)
+    robot.by_hand.add('motion')
+    process = start()
+    run = process.submit(flow(a='', b=''))
+    if name == 'CONTINUE':
+        clock.run(1.0)
+        robot.motions[0].end()
+        clock.run(1.0)
+        assert robot.motions[1].canceled
+        robot.motions[1].end('canceled')
+    clock.run()
+    assert (run.state, run.error_code) == ('FAIL', ErrorCode.INTERNAL)
+    assert 'not mine' in run.error_msg
+    process.kill()
+    assert not start().orchestrator.restore()

@@ -44,11 +44,10 @@ class OperationStateMachine:
         self._redis = redis
 
     @classmethod
-    def is_valid_transition(cls, current: str, target: str) -> bool:
-        """Return whether a transition is allowed; False for an unknown state."""
+    def is_valid_transition(cls, current: Any, target: Any) -> bool:
+        """Return whether a transition is allowed; False for what is no state, as None."""
         try:
-            return OperationState(current.upper()) in predecessors()[
-                OperationState(target.upper())]
+            return _state(current) in predecessors()[_state(target)]
         except ValueError:
             return False
 
@@ -229,6 +228,11 @@ async def _call(
     if len(names) > 1:
         keys += [OPERATIONS, ACTIVE_OPERATIONS]
     return script('types', 'operation', name), keys, [trace_id, *arguments]
+
+
+def _state(given: Any) -> OperationState:
+    """Return a state by its name in any case; raises ValueError."""
+    return OperationState(str(getattr(given, 'value', given)).upper())
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:
