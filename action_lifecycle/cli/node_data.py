@@ -44,14 +44,26 @@ def safety_data(state: SafetyState) -> dict[str, Any]:
 
 def safety_line(data: dict[str, Any]) -> str:
     """Return a safety state as one line of text."""
-    words = data['state']
+    words = _stop_and_locks(data)
+    if data['state'] == 'STOPPED':
+        words += f"; can't be cleared now: {printable(data['cause'])}" if data['cause'] else \
+            '; check the robot, then: action_lifecycle clear-stop'
+    return words
+
+
+def cleared_line(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return what has been cleared, and the safety state now, as one line of text."""
+    was = _stop_and_locks(before) if before['state'] == 'STOPPED' or before['locked_resources'] \
+        else 'nothing was stopped or locked'
+    return f'cleared ({was}); now {safety_line(now)}'
+
+
+def _stop_and_locks(data: dict[str, Any]) -> str:
+    words: str = data['state']
     if data['reason'] and data['state'] != 'READY':
         words += f": {printable(data['reason'])}"
     if data['locked_resources']:
         words += f"; locked: {', '.join(data['locked_resources'])}"
-    if data['state'] == 'STOPPED':
-        words += f"; can't be cleared now: {printable(data['cause'])}" if data['cause'] else \
-            '; check the robot, then: action_lifecycle clear-stop'
     return words
 
 

@@ -105,7 +105,7 @@ def _add_flow_verbs(commands: Any) -> None:
     cancel.add_argument('target', metavar='FLOW_ID[/ACTION]', nargs='?', default='',
                         help='the flow, or an action of it')
     cancel.add_argument('--job', default='', metavar='JOB_ID', help='a scheduled job instead')
-    add_actor(cancel, reason='why; recorded with the cancel of an action or a job')
+    add_actor(cancel)
 
     edit = add_verb(
         commands, 'edit', 'verbs.edit.edit', help='change a flow while it runs',

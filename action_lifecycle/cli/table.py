@@ -22,7 +22,7 @@ from rich.text import Text
 from .short_text import ShortText
 from ..documents.json_text import read_object
 from ..documents.stamps import to_seconds
-from ..lifecycle.text_format import fact_in_words, printable
+from ..lifecycle.text_format import fact_in_words, flow_state_in_words, printable
 
 _STYLES = {
     'assigned': 'dim', 'in_progress': 'cyan', 'executing_motion': 'bold cyan',
@@ -127,8 +127,9 @@ def live_table(
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
     table = _action_table(
         ', '.join(filter(None, (
-            f'{name}: {flow.done} of {flow.total} done', flow.constellation_state,
-            *control_words(flow)))) + (f'; {printable(flow.planning)}' if flow.planning else ''),
+            f'{name}: {flow.done} of {flow.total} done',
+            flow_state_in_words(flow.constellation_state), *control_words(flow))))
+        + (f'; {printable(flow.planning)}' if flow.planning else ''),
         ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'))
     for action in flow.actions:
         state = action.state.outcome or action.state.value

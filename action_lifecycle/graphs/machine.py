@@ -332,7 +332,7 @@ class Machine:
         return failure
 
     def _drop_queue(self) -> None:
-        """Drop the queued events after an interrupt or a cancellation."""
+        """Drop the queued events after an interrupt or a cancel."""
         for event, _, _ in self._queue:
             _LOG.warning("%s: event '%s' is dropped: the transition before it was interrupted",
                          self, event)

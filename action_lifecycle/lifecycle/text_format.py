@@ -27,6 +27,11 @@ def printable(text: str, longest: int | None = None) -> str:
     return text if longest is None or len(text) <= longest else text[:longest - 1] + '…'
 
 
+def flow_state_in_words(state: str) -> str:
+    """Return a constellation state (constants of FlowStatus) as people read it."""
+    return 'canceled' if state == 'cancelled' else state.replace('_', ' ')
+
+
 def joined(*parts: str) -> str:
     """Join the nonempty parts by '; '."""
     return '; '.join(part for part in parts if part)

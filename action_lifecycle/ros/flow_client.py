@@ -23,6 +23,7 @@ from .calls.flow_call import FlowCall, FlowEnd
 from .calls.goal_client import GoalClient
 from .calls.journaled_end import SERVICES
 from .calls.threads import pass_on
+from .conversions.status import at_time_limit
 from .node.call_host import CallHost
 from .node.timers import Timeout
 from ..documents.errors import LifecycleError
@@ -151,17 +152,19 @@ class FlowClient:
         Run a flow and return its end; spins the node if nobody else does.
 
         `timeout` (s): then the flow is canceled, and LifecycleError is raised when it has
-        stopped. It can't be called in a callback, which would wait for itself: there, use
-        `await client.start(…)`. `options`: see `start`.
+        stopped; its text has what the flow did and waited for at the time limit. It can't be
+        called in a callback, which would wait for itself: there, use `await client.start(…)`.
+        `options`: see `start`.
         """
         run = self.start(flow, parameters, **options)
         if not self._wait(run, timeout):
+            at = at_time_limit(run.status)
             where = '' if self._client.server_is_there() else f'; {self._missing()}'
             run.cancel()
-            said = f': {run.done.result().error_msg}' if self._wait(run, STOP_LIMIT) \
+            said = f': {_end_in_words(run.done)}' if self._wait(run, STOP_LIMIT) \
                 else ', and has not been seen to have stopped'
             raise LifecycleError(f'flow {run.flow_id}: not done within {timeout:g} s; it was '
-                                 f'canceled{said}{where}')
+                                 f'canceled{said}{at}{where}')
         end: FlowEnd = run.done.result()
         return end
 
@@ -216,6 +219,11 @@ class FlowClient:
         beat = threading.Event()
         executor.create_task(beat.set)
         return beat.wait(STARTED)
+
+
+def _end_in_words(done: Any) -> str:
+    error = done.exception()
+    return str(error) if error is not None else str(done.result().error_msg)
 
 
 def _text(value: str, name: str) -> str:

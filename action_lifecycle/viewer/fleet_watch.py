@@ -83,7 +83,7 @@ class Fleet(Listeners):
         return super().listen(callback)
 
     async def run(self) -> None:
-        """Read while somebody listens, until this task is cancelled."""
+        """Read while somebody listens, until this task is canceled."""
         ledger = open_ledger(self._url)
         self._view = ledger.fleet
         try:

@@ -34,7 +34,7 @@ class Follower:
         self._soon.set()
 
     async def run(self) -> None:
-        """Follow until this task is cancelled."""
+        """Follow until this task is canceled."""
         while True:
             self._soon.clear()
             await self.look()

@@ -143,7 +143,8 @@ def test_what_is_wrong_is_said_before_anything_is_sent(node: Any) -> None:
 
 
 def test_at_the_time_limit_the_flow_is_canceled(system: System, node: Any) -> None:
-    with pytest.raises(LifecycleError, match=r'not done within 2 s; it was canceled'):
+    with pytest.raises(LifecycleError, match=r'not done within 2 s; it was canceled.*'
+                       r'; at the time limit: move is \w'):
         FlowClient(node).run(move_to(30), {'x': 0.1}, timeout=2.0, flow_id='late')
     assert system.rows(flow_id='late', action_id='move')[-1].data['outcome'] == 'canceled'
 

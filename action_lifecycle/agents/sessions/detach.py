@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Whether a call of a session's state is left alone when its task is cancelled.
+Whether a call of a session's state is left alone when its task is canceled.
 
-A cancelled session stops what it has started. A session that only ends in this process, since the
+A canceled session stops what it has started. A session that only ends in this process, since the
 node stops, leaves it running and finds it again later.
 """
 

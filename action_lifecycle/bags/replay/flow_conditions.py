@@ -27,8 +27,8 @@ class FlowConditions:
     Returns the conditions that a flow file has for what was recorded.
 
     `given`: values of the flow's parameters; others are those that were recorded, else their
-    defaults. `runs`: the journal, which has more of them. Raises DocumentError if the file is not
-    valid.
+    defaults. `runs`: the journal, which has more of them. `notes`: where a recorded value was
+    taken in place of another default of the file. Raises DocumentError if the file is not valid.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class FlowConditions:
         self._runs = runs
         self._flows: dict[str, LoadedFlow] = {}
         self._declared: set[str] = set()
+        self.notes: list[str] = []
         try:
             self._declared = set(self._flow(self._given).spec.parameters)
         except LifecycleError:  # a parameter without a default: it may have been recorded
@@ -55,8 +56,10 @@ class FlowConditions:
         """Return conditions and parameters; raises LifecycleError if the flow has none."""
         values = recorded.parameters if self._runs is None else {
             **recorded.parameters, **self._runs.parameters.get(root_of(recorded.flow_id), {})}
-        flow = self._flow({**{name: value for name, value in values.items()
-                              if name in self._declared}, **self._given})
+        as_recorded = {name: value for name, value in values.items()
+                       if name in self._declared and name not in self._given}
+        flow = self._flow({**as_recorded, **self._given})
+        self._note_defaults(flow, as_recorded)
         spec, kind = action_spec(flow, recorded, self._runs), recorded.kind
         if kind not in (CONFIRM, REQUIRE, MAINTAIN):
             raise LifecycleError(f"conditions '{kind}' are not those of an action of a flow")
@@ -68,8 +71,22 @@ class FlowConditions:
                                  'action starts, and they are not recorded: give --journal FILE')
         return Question(conditions, {**recorded.parameters, **spec.parameters, **self._given})
 
+    def _note_defaults(self, flow: LoadedFlow, recorded: Mapping[str, Any]) -> None:
+        for name, value in recorded.items():
+            default = flow.spec.parameters[name].default
+            if default is None or default == value:
+                continue
+            note = (f"{self._path}: parameter '{name}' is {_json(value)} as recorded, not the "
+                    f'default {_json(default)}; to judge with that: -p {name}={_json(default)}')
+            if note not in self.notes:
+                self.notes.append(note)
+
     def _flow(self, values: Mapping[str, Any]) -> LoadedFlow:
         key = json.dumps(values, sort_keys=True, default=str)
         if key not in self._flows:
             self._flows[key] = load_flow(self._path, **values)
         return self._flows[key]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

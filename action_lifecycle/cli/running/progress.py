@@ -35,6 +35,7 @@ class ChangeLines:
         self.verbose = verbose
         self._attempts: dict[tuple[str, int], tuple[float, AttemptRow]] = {}  #: with its start (s)
         self._taken: set[int] = set()
+        self._told: dict[tuple[str, int], str] = {}  #: the last error with a line, by attempt
 
     def misses(self, change: Any) -> bool:
         """Whether an earlier change of the action has not been received yet."""
@@ -53,18 +54,25 @@ class ChangeLines:
             (change.action_id, change.attempt), (to_seconds(change.stamp), AttemptRow()))
         attempt.take(change)
         if change.to_state == 'terminated':
-            return _ended(change, attempt, to_seconds(change.stamp) - began)
+            return _ended(change, attempt, to_seconds(change.stamp) - began,
+                          self._told.get((change.action_id, change.attempt), ''))
         if change.event in QUIET and not self.verbose:
             return ''
+        if change.to_state == 'error':
+            self._told[change.action_id, change.attempt] = change.cause
         return line(change)
 
 
-def _ended(change: Any, attempt: AttemptRow, took: float) -> str:
-    """Return the line of the end of an action; `took`: s since the start of its attempt."""
+def _ended(change: Any, attempt: AttemptRow, took: float, told: str) -> str:
+    """
+    Return the line of the end of an action.
+
+    `took`: s since the start of its attempt. `told`: its error, if it has had a line.
+    """
     head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
     if change.outcome != 'succeeded':
-        why = attempt.error or change.cause
-        return head + (f'  ({why})' if why else '')
+        why = change.cause if told else attempt.error or change.cause
+        return head + (f'  ({why})' if why and why != told else '')
     said = [f'controller: {attempt.controller}'] if attempt.controller else []
     said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
     said += [attempt.evidence] if attempt.evidence else []

@@ -9,6 +9,7 @@ import argparse
 
 from action_lifecycle_msgs.srv import SaveBlackBox
 
+from ..actor import why
 from ..client import accepted, connect
 
 BRIDGE = 'world_model_bridge'
@@ -24,5 +25,5 @@ def save_black_box(options: argparse.Namespace) -> None:
         client.until_heard(BRIDGE)
         client.wait += WRITING
         answer = accepted(client.call(SaveBlackBox, service, SaveBlackBox.Request(
-            reason=options.reason, seconds=options.seconds), again=False))
+            reason=why(options), seconds=options.seconds), again=False))
     print(f'{answer.path} ({answer.messages} messages)')

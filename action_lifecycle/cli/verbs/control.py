@@ -12,7 +12,7 @@ from action_lifecycle_msgs.msg import ErrorCode, FlowStatusArray
 from action_lifecycle_msgs.srv import ControlFlow, GetAction
 
 from .orders import STOPPING
-from ..actor import who
+from ..actor import who, why
 from ..client import accepted, Client, connect, NODE
 from ..exits import FLOW_FAILED
 from ...documents.errors import LifecycleError
@@ -107,7 +107,7 @@ def _order(
     """Call the service and print what was done, with the row of the journal."""
     answer = accepted(client.order(ControlFlow, 'control_flow', ControlFlow.Request(
         verb=options.verb, flow_id=flow_id, action_id=action_id, actor=who(options),
-        reason=options.reason, **more)))
+        reason=why(options), **more)))
     about = f'{flow_id}/{action_id}' if action_id else flow_id
     note = f'; {answer.error_msg}' if answer.error_msg else ''
     print(f'{about}: {done}, row {answer.seq}{note}' if answer.seq

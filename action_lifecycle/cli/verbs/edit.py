@@ -12,7 +12,7 @@ import sys
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import EditFlow
 
-from ..actor import who
+from ..actor import who, why
 from ..client import accepted, connect
 from ...documents.errors import LifecycleError
 from ...documents.yaml_document import read_document
@@ -33,7 +33,7 @@ def edit(options: argparse.Namespace) -> None:
     with connect(options.namespace, options.wait) as client:
         answer = client.order(EditFlow, 'edit_flow', EditFlow.Request(
             flow_id=options.flow, edit_yaml=text, base_seq=options.base_seq,
-            author=who(options), reason=options.reason))
+            author=who(options), reason=why(options)))
     if answer.error_code == ErrorCode.EDIT_REFUSED:
         raise LifecycleError('refused:\n' + '\n'.join(
             f'{name}:{line.removeprefix("edit:")}' if line.startswith('edit:') else line

@@ -6,19 +6,27 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ErrorCode
-from action_lifecycle_msgs.srv import CancelJob, ClearStop, SendEvent
+from action_lifecycle_msgs.msg import ErrorCode, SafetyState
+from action_lifecycle_msgs.srv import CancelJob, ClearStop, ControlFlow, SendEvent
 
-from ..actor import who
+from ..actor import who, why
 from ..client import accepted, Client, connect, NODE
 from ..exits import NotThere
-from ..node_data import newest_safety, safety_line
+from ..node_data import cleared_line, newest_safety, safety_data
 from ...documents.errors import LifecycleError
+from ...lifecycle.text_format import flow_state_in_words
+from ...ros.interfaces.qos import state_qos
 
 STOPPING = 60.0
 """Maximum time (s) for a canceled flow to stop: the largest valid `stop_timeout`."""
+RECORDED = 2.0
+"""Maximum time (s) for the order with the reason of a cancel, before the cancel without it."""
+CLEARED = 3.0
+"""Maximum time (s) for the safety state to be published after a stop was cleared."""
 
 
 def cancel(options: argparse.Namespace) -> None:
@@ -26,17 +34,15 @@ def cancel(options: argparse.Namespace) -> None:
     if bool(options.target) == bool(options.job):
         raise LifecycleError('cancel: expected either FLOW_ID, FLOW_ID/ACTION or --job JOB_ID')
     flow_id, _, action_id = options.target.partition('/')
-    if options.target and not action_id and options.reason:
-        raise LifecycleError('--reason: is recorded for actions and jobs, not for a whole flow')
     with connect(options.namespace, options.wait) as client:
         if options.job:
             accepted(client.order(CancelJob, 'cancel_job', CancelJob.Request(
-                id=options.job, actor=who(options), reason=options.reason)))
+                id=options.job, actor=who(options), reason=why(options))))
             print(f'job {options.job} canceled')
         elif action_id:
             answer = accepted(client.order(SendEvent, 'send_event', SendEvent.Request(
                 flow_id=flow_id, action_id=action_id, event='cancel', actor=who(options),
-                reason=options.reason)))
+                reason=why(options))))
             print(f'{flow_id}/{action_id}: {answer.state}')
         else:
             _cancel_flow(client, options, flow_id)
@@ -48,7 +54,9 @@ def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> N
         flow_id=flow_id, requester=who(options)))
     if not handle.accepted:
         raise NotThere(f'{NODE} is not active')
-    handle.cancel_goal_async()
+    if why(options):
+        _order_with_reason(client, options, flow_id)
+    handle.cancel_goal_async()  # whatever became of the reason
     ended = handle.get_result_async()
     client.wait += STOPPING
     client.until(ended.done, f'flow {flow_id} is canceled, but was not seen to stop')
@@ -59,15 +67,36 @@ def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> N
         accepted(result)
     if result.error_code != ErrorCode.CANCELED:
         raise LifecycleError(f"flow '{flow_id}' has ended already: {result.state} "
-                             f'({result.constellation_state})')
+                             f'({flow_state_in_words(result.constellation_state)})')
     print(f'flow {flow_id} canceled: {result.status.done} of {result.status.total} actions had '
           f'ended, {result.status.succeeded} succeeded')
 
 
+def _order_with_reason(client: Client, options: argparse.Namespace, flow_id: str) -> None:
+    """Order the cancel of a flow with its reason, which the cancel of a goal does not have."""
+    wait, client.wait = client.wait, min(client.wait, RECORDED)
+    try:
+        accepted(client.order(ControlFlow, 'control_flow', ControlFlow.Request(
+            verb=ControlFlow.Request.CANCEL, flow_id=flow_id, actor=who(options),
+            reason=why(options))))
+    except LifecycleError as error:  # such as of a flow that is still planned or checked
+        print(f'action_lifecycle: the reason is not recorded: {error}', file=sys.stderr)
+    finally:
+        client.wait = wait
+
+
 def clear_stop(options: argparse.Namespace) -> None:
-    """Clear a latched stop and print the state before."""
+    """Clear a latched stop; print what was cleared, and the state after it."""
+    told: list[Any] = []
     with connect(options.namespace, options.wait) as client:
         before = newest_safety(client)
+        client.node.create_subscription(
+            SafetyState, f'{NODE}/safety', lambda state: told.append(safety_data(state)),
+            state_qos())
         accepted(client.order(ClearStop, 'clear_stop', ClearStop.Request(
-            actor=who(options), reason=options.reason, resources=options.resources)))
-    print(f'cleared: {safety_line(before)}')
+            actor=who(options), reason=why(options), resources=options.resources)))
+        if before['state'] == 'STOPPED' or before['locked_resources']:
+            client.spin(CLEARED, lambda: told and told[-1] != before
+                        and told[-1]['state'] != 'STOPPED')
+        now = told[-1] if told else before
+    print(cleared_line(before, now))

@@ -58,6 +58,8 @@ def replay(options: argparse.Namespace) -> int:
             facts = _facts(options.facts, bag)
             found.extend(judge(bag, facts, recorded, names, question=question))
             notes.extend(bag.notes)
+    if question is not None:
+        notes.extend(question.notes)
     if not found:
         raise BagError('; '.join([*notes, 'there is no confirmation to judge: record the topic '
                                   "'confirmations' of the bridge, or give --journal FILE or "

@@ -23,6 +23,7 @@ from ..node_data import (
 )
 from ..table import at_clock, console, live_table, print_json, print_rows
 from ...documents.suggestions import nearest
+from ...lifecycle.text_format import flow_state_in_words
 from ...ros.conversions.plain_data import action_data, flow_data
 
 NODES = ('world_model_bridge', 'ledger', NODE)
@@ -116,7 +117,7 @@ def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
         print(f"{'flows':<20} none")
         return
     print_rows(('flow', 'name', 'state', 'done', 'running', 'failed', 'why'), (
-        (flow['flow_id'], flow['name'], flow['constellation_state']
+        (flow['flow_id'], flow['name'], flow_state_in_words(flow['constellation_state'])
          + (f", paused by {flow['paused_by']}" if flow['paused'] else ''),
          f"{flow['done']} of {flow['total']}", flow['running'], flow['failed'],
          flow['error_msg'] or flow['planning']) for flow in [*ended[-ENDED:], *running]))
@@ -145,4 +146,4 @@ def list_jobs(options: argparse.Namespace) -> None:
                ((job['id'], '/'.join(filter(None, (job['flow_id'], job['action_id'])))
                  or job['flow'], job['schedule'], job['clock'],
                  at_clock(job['next'], job['clock']), job['runs'], job['missed_runs'],
-                 job['last_flow_id'], job['last_result']) for job in jobs))
+                 job['last_flow_id'], flow_state_in_words(job['last_result'])) for job in jobs))

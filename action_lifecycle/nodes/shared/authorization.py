@@ -45,7 +45,7 @@ async def ask_for_authorization(
     Ask a person with the message and the link of `pause`; returns True if authorised.
 
     Returns False if nobody answers within `timeout` s. The message comes from a tool, so it is
-    passed to the template as data. If this coroutine is cancelled, the question is withdrawn.
+    passed to the template as data. If this coroutine is canceled, the question is withdrawn.
     `flow_id`, `action_id` and `key`: see Question.
     """
     return await ask_person(node, desk, Question(
@@ -58,7 +58,7 @@ async def ask_person(node: ManagedNode, desk: OperatorDesk, question: Question) 
     """
     Ask a question and return the answer, '' if nobody answers in time and it has no default.
 
-    It is awaited in an asyncio loop. If this coroutine is cancelled, the question is withdrawn.
+    It is awaited in an asyncio loop. If this coroutine is canceled, the question is withdrawn.
     """
     answered = Future()
     handles: list[Handle] = []

@@ -91,6 +91,7 @@ class FlowCall:
         self._client = client
         self._journal = journal
         self._goal = goal
+        self.status: Any = None  #: the last FlowStatus; None before the first
         self._on_status = on_status
         self._on_away = on_away
         self._away = False
@@ -123,11 +124,15 @@ class FlowCall:
             if self._sent else self._goal
         call = GoalCall(
             self._node, self._client, None, _FOLLOWED if goal.flow_id else _POLICY,
-            on_state=self._state, on_feedback=lambda message: self._on_status(message.status))
+            on_state=self._state, on_feedback=self._told)
         self._call = call
         call.done.add_done_callback(self._node.guarded(
             lambda done: self._ended(call, done.result()), what='the end of a flow'))
         call.send(goal)
+
+    def _told(self, message: Any) -> None:
+        self.status = message.status
+        self._on_status(message.status)
 
     def _state(self, state: str) -> None:
         if state == 'executing':

@@ -14,6 +14,7 @@ from .flow_call import FlowCall, FlowEnd
 from .goal_client import kept_goal_client
 from .journaled_end import SERVICES
 from .threads import start_call
+from ..conversions.status import at_time_limit
 from ..node.lifecycle_node import ManagedNode
 from ...agents.sessions.detach import is_detached
 from ...agents.tool_state import ToolError
@@ -40,8 +41,8 @@ class FlowCalls:
         Run a flow (YAML text) and return its end; raises ToolError without one.
 
         `again`: an earlier process may have sent the flow with this id. At the time limit, or if
-        this task is cancelled, the flow is canceled, and one with an id is waited for, see `stop`.
-        But the flow is left alone if the session of a cancelled task is detached, see
+        this task is canceled, the flow is canceled, and one with an id is waited for, see `stop`.
+        But the flow is left alone if the session of a canceled task is detached, see
         `agents.sessions.detach`.
         """
         followed, cancel, ended = self._follow(ExecuteFlow.Goal(
@@ -52,6 +53,7 @@ class FlowCalls:
             late = isinstance(error, asyncio.TimeoutError)
             if not late and is_detached():
                 raise
+            last = followed[0].status if followed else None
             cancel()
             if flow_id:
                 await self._until_stopped(flow_id, ended, None if late else error)
@@ -61,8 +63,8 @@ class FlowCalls:
                 raise
             was_sent = any(one.sent for one in followed)
             raise ToolError(
-                f'not done within {time_limit:g} s; it was canceled' if was_sent
-                else f'the action node is not there after {time_limit:g} s') from None
+                f'not done within {time_limit:g} s; it was canceled{at_time_limit(last)}'
+                if was_sent else f'the action node is not there after {time_limit:g} s') from None
 
     async def stop(self, flow_id: str) -> None:
         """
@@ -90,7 +92,7 @@ class FlowCalls:
     async def _until_stopped(
         self, flow_id: str, ended: asyncio.Future[FlowEnd], error: BaseException | None,
     ) -> None:
-        """Wait for the end of a canceled flow, also if this task is cancelled; raises `error`."""
+        """Wait for the end of a canceled flow, also if this task is canceled; raises `error`."""
         while error is None or not is_detached():
             try:
                 if not (await asyncio.wait([ended], timeout=STOP_LIMIT))[0]:

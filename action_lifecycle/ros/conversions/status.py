@@ -147,6 +147,22 @@ def request_to(request: OpenRequest) -> msg.OperatorRequest:
         evidence=[evidence_to(item) for item in question.evidence])
 
 
+def at_time_limit(flow: msg.FlowStatus | None) -> str:
+    """Return what a flow did and waited for at its time limit, to append to an error's text."""
+    if flow is None:
+        return ''
+    told = [flow.error_msg or flow.planning, f'paused by {flow.paused_by}' if flow.paused else '']
+    for action in flow.actions:
+        if action.state.outcome or not (action.attempt or action.blocked_reason):
+            continue
+        kind, _, why = action.blocked_reason.partition(': ')
+        why = why or kind or action.error_msg or action.progress_text
+        told.append(f'{action.action_id} is {action.state.value}' + (f' ({why})' if why else ''))
+    words = '; '.join(filter(None, told))
+    return f"; at the time limit: {printable(' '.join(words.split()), LONGEST_QUESTION)}" \
+        if words else ''
+
+
 def asked_in_words(request: msg.OperatorRequest) -> str:
     """Return an open question as one line: action, question, options, deadline, how to answer."""
     about = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind

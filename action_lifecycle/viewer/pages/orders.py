@@ -160,7 +160,7 @@ def set_page_orders(access: Access) -> PageOrders:
 
 
 async def end_pages() -> None:
-    """Have browsers load those pages again whose sessions have ended; runs until cancelled."""
+    """Have browsers load those pages again whose sessions have ended; runs until canceled."""
     while True:
         await asyncio.sleep(END_PERIOD)
         for client in list(Client.instances.values()):

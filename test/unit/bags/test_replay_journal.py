@@ -14,6 +14,7 @@ import sqlite3
 
 from action_lifecycle.bags import read_bag
 from action_lifecycle.bags.replay import JournaledRuns
+from action_lifecycle.bags.replay.flow_conditions import FlowConditions
 from action_lifecycle.cli import main
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader
 import pytest
@@ -63,6 +64,22 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     made.process.clock.run(0.1)
     made.close()
     yield made
+
+
+def test_a_recorded_parameter_in_place_of_another_default_is_told(runs: Runs) -> None:
+    path = runs.folder / 'defaults.yaml'
+    for text, given, notes in (
+            (FLOW, {}, ["parameter 'least' is 0.011 as recorded, not the default 0.01; "
+                        'to judge with that: -p least=0.01']),
+            (FLOW.replace('default: 0.01', 'default: 0.011'), {}, []),
+            (FLOW, {'least': 0.01}, [])):
+        path.write_text(text)
+        journal = JournaledRuns(str(runs.journal), [(0.0, 2e9)])
+        question = FlowConditions(path, given, journal)
+        for one in journal.recorded:
+            if one.conditions:
+                question(one)
+        assert question.notes == [f'{path}: {note}' for note in notes]
 
 
 @pytest.mark.parametrize('traces', [True, False])

@@ -74,8 +74,11 @@ def test_the_line_of_an_error_has_its_cause() -> None:
         'pick             #1 executing_motion -> error  '
         '(not maintained: gap > 1 is false (gap=0); bumped 1)')
     ended = change(4, 'terminate', 'error', 'terminated', outcome='failed')
-    assert lines([*healthy()[:2], failed, ended])[-1].startswith(
-        'pick             #1 failed  (not maintained: ')
+    assert lines([*healthy()[:2], failed, ended])[-1] == 'pick             #1 failed'
+    for cause, shown in (failed.cause, ''), ('anna gave it up', '  (anna gave it up)'):
+        ended.cause = cause
+        assert lines([*healthy()[:2], failed, ended])[-1] == 'pick             #1 failed' + shown
+    assert lines([ended]) == ['pick             #1 failed  (anna gave it up)']
     assert all(ord(letter) < 128 for words in lines([failed, ended]) for letter in words)
 
 
