@@ -20,6 +20,7 @@ from action_lifecycle_msgs.msg import (
 from .client import Client, NODE
 from ..documents.json_text import read_json, read_object
 from ..documents.stamps import to_seconds
+from ..journal.row_text import named_boxes
 from ..lifecycle.text_format import printable
 from ..ros.conversions.plain_data import code_name, plain_fields
 
@@ -91,7 +92,8 @@ def change_data(change: ActionStateChange) -> dict[str, Any]:
             'action_id': change.action_id, 'attempt': change.attempt, 'event': change.event,
             'from': change.from_state, 'to': change.to_state, 'outcome': change.outcome,
             'error_code': code_name(change.error_code), 'cause': change.cause,
-            'actor': change.actor}
+            'actor': change.actor,
+            **named_boxes(read_object(change.data_json, 'data_json'))}
 
 
 def flow_change_data(change: FlowChange) -> dict[str, Any]:

@@ -29,6 +29,18 @@ def change_text(change: Mapping[str, Any], arrow: str = '→') -> str:
         f" ({change['outcome']})" if change['outcome'] else '')
 
 
+def black_boxes(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of the black boxes in the data of a change; see docs/black_box.md."""
+    names = data.get('black_boxes')
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def named_boxes(data: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return `black_boxes` of the data of a change, as JSON of the change has it, if any."""
+    names = black_boxes(data)
+    return {'black_boxes': names} if names else {}
+
+
 def row_text(row: Row, *, named: bool = True) -> str:
     """
     Return what happened in a row, in one line without its cause; `named`: with the action.

@@ -163,6 +163,7 @@ class Confirmation:
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
     note: str = ''  #: what else happened, as text
+    black_box: str = ''  #: name of the bag of the last seconds; '': none
 
 
 Apart = Callable[[Callable[[], Any], Callable[[Any, 'Exception | None'], None]], None]

@@ -80,6 +80,7 @@ class WorkResult:
     note: str = ''  #: what else happened, as text
     results: Sequence[Any] = ()  #: of the steps that have ended
     sent: bool = True  #: False: nothing was begun, so it may begin later
+    black_box: str = ''  #: name of the bag of the last seconds; '': none
 
 
 Ended = Callable[[WorkResult], None]

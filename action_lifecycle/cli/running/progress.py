@@ -14,6 +14,7 @@ from ..table import AttemptRow
 from ...documents.json_text import read_object
 from ...documents.stamps import to_seconds
 from ...journal.flow_rows import event_text, PLANNING, STAGE
+from ...journal.row_text import black_boxes
 from ...lifecycle.text_format import printable
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
@@ -87,10 +88,11 @@ def flow_line(change: FlowChange) -> str:
 
 
 def line(change: Any) -> str:
-    """Return one ActionStateChange as a line of ASCII characters."""
+    """Return one ActionStateChange as a line of ASCII characters, with one for a black box."""
     data = read_object(change.data_json, 'data_json')
     said = data.get('controller_said') or data.get('sensors_said')
     # For an error the cause is shown; it includes what the controller and the sensors reported.
     why = change.cause or said if change.to_state == 'error' or not said else said
     return (f'{change.action_id:<16} #{change.attempt} {change.from_state} -> '
-            f'{change.outcome or change.to_state}' + (f'  ({why})' if why else ''))
+            f'{change.outcome or change.to_state}' + (f'  ({why})' if why else '')
+            + ''.join(f"\n{'':<16} black box: {printable(name)}" for name in black_boxes(data)))

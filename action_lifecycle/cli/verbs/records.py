@@ -20,7 +20,7 @@ from ...journal.flow_rows import event_data, event_text, flow_event, history_of
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
-from ...journal.row_text import change_text
+from ...journal.row_text import change_text, named_boxes
 from ...lifecycle.flow_ids import shown, stored
 from ...lifecycle.states import ActionState, ErrorCode
 from ...lifecycle.text_format import printable
@@ -140,6 +140,8 @@ def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
             line += ' ' + event_text(change, arrow())
         why = _why(change['cause'], change['actor'])
         out.print(Text(line + (f'   {printable(why)}' if why else '')), soft_wrap=True)
+        for name in change.get('black_boxes', ()):
+            out.print(Text(f'    black box: {printable(name)}'), soft_wrap=True)
 
 
 def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:
@@ -201,7 +203,8 @@ def _changes_in(reader: JournalReader, flow_id: str, action_id: str) -> Iterator
             'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': shown_flow,
             'action_id': shown_action, 'attempt': row.attempt, 'event': row.event,
             'from': row.from_state, 'to': row.to_state, 'outcome': row.data.get('outcome', ''),
-            'error_code': '' if code == 'NONE' else code, 'cause': row.cause, 'actor': row.actor}
+            'error_code': '' if code == 'NONE' else code, 'cause': row.cause, 'actor': row.actor,
+            **named_boxes(row.data)}
 
 
 def _why(cause: str, actor: str) -> str:

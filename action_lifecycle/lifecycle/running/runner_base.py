@@ -29,6 +29,7 @@ from ..ports import (
     Specs,
     Verifier,
     WorkHost,
+    WorkResult,
     World,
 )
 from ..spec import ConditionSpec
@@ -70,6 +71,7 @@ class RunnerBase:
         self._recorded = False  #: the row of the next step is written, and nothing was sent
         self._unwritten = ''  #: event of the row that the journal has refused; it is repeated
         self._repetition: Handle | None = None
+        self._boxes: list[str] = []  #: names of black boxes, for the row of the next change
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -88,6 +90,7 @@ class RunnerBase:
             self._left()
             self._internal(error)
             return
+        self._boxes.clear()
         self._left()
         self._enter()
 
@@ -119,7 +122,20 @@ class RunnerBase:
         request = ConfirmRequest(
             action.flow_id, action.action_id, action.attempt, conditions_of(conditions, name),
             after, action.spec.parameters)
-        self._under_way.append(self.world.confirm(request, self._unless_changed(then)))
+
+        def answered(answer: Confirmation) -> None:
+            self._note_box(answer)
+            then(answer)
+
+        self._under_way.append(self.world.confirm(request, self._unless_changed(answered)))
+
+    def _note_box(self, answer: Confirmation | WorkResult) -> None:
+        if answer.black_box:
+            self._boxes.append(answer.black_box)
+
+    def _named_boxes(self) -> dict[str, Any]:
+        """Return the black boxes of what is answered, for the row of the next change."""
+        return {'black_boxes': list(self._boxes)} if self._boxes else {}
 
     def _refused(self, answer: Confirmation) -> None:
         self._fail_still(
@@ -158,7 +174,8 @@ class RunnerBase:
         """Fire an event; its row is repeated as `_record` says."""
         def fire() -> None:
             try:
-                self.fire(event, **{**data, **(self._ordered() if event == 'fail' else {})})
+                self.fire(event, **{**data, **(self._ordered() if event == 'fail' else {}),
+                                    **self._named_boxes()})
             except (TransitionNotAllowed, ContentRefused) as error:
                 self._internal(error)
 

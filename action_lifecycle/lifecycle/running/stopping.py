@@ -105,7 +105,7 @@ class Stopping(RunnerBase):
                     'fail', error_code=ErrorCode.STOP_UNCONFIRMED.name, actor='shutdown',
                     error_msg=_unstopped('', result.error_msg, self.action.spec.resources),
                     controller_said=result.controller_said,
-                    locked=list(self.action.spec.resources))
+                    locked=list(self.action.spec.resources), **self._named_boxes())
         finally:
             halted()
 
@@ -164,6 +164,7 @@ class Stopping(RunnerBase):
         """Let the sensors judge whether what the physical steps have set going stands."""
         def judged(result: WorkResult) -> None:
             self._judging = None
+            self._note_box(result)
             then(result)
 
         self._left()

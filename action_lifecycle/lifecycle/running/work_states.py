@@ -129,6 +129,7 @@ class Working(Stopping):
     def _step_ended(self, number: int, result: WorkResult) -> None:
         """Handle the end of a request with `number` steps."""
         self._motion = None
+        self._note_box(result)
         if self._halted is not None:
             self._end_halt(result, self._halted)
             return

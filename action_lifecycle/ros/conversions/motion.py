@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 import json
 import math
+import re
 from typing import Any
 
 from action_lifecycle_msgs import msg
@@ -32,6 +33,9 @@ from ...world.expressions.constant_values import ConditionParameters
 
 CALLER = slice(8, 12)
 """Bytes of the id of an `execute_motion` goal that are the same in all goals of one caller."""
+BOX = '; black box: '
+"""What comes before the name of a black box at the end of `error_msg`, in messages only."""
+_BOX = re.compile(BOX + r'([A-Za-z0-9_.-]{1,300}\.mcap)\Z')
 _VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())
              for name in ('confirmed', 'refuted', 'timed_out', 'stale')}
 _VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
@@ -115,7 +119,7 @@ def motion_result_to(
         result_json='' if result.result is None else json.dumps(result.result),
         results_json=[json.dumps(one) for one in result.results],
         steps_done=result.steps_done, ended=to_time(result.ended), stopped=result.stopped,
-        error_code=int(result.error_code), error_msg=result.error_msg,
+        error_code=int(result.error_code), error_msg=_with_box(result.error_msg, result.black_box),
         evidence=[evidence_to(item, topics) for item in result.evidence])
 
 
@@ -123,11 +127,13 @@ def motion_result_from(
     message: ExecuteMotion.Result, goals: Mapping[str, Any], note: str
 ) -> WorkResult:
     """Return the result of a motion; `goals`, `note`: see `WorkResult`."""
+    error_msg, black_box = _without_box(message.error_msg)
     return WorkResult(
         message.outcome or 'failed', to_seconds(message.ended), message.controller_said,
-        message.stopped, to_code(message.error_code), message.error_msg,
+        message.stopped, to_code(message.error_code), error_msg,
         list(map(evidence_from, message.evidence)), json_or_text(message.result_json or 'null'),
-        message.steps_done, goals, note, list(map(json_or_text, message.results_json)))
+        message.steps_done, goals, note, list(map(json_or_text, message.results_json)),
+        black_box=black_box)
 
 
 def confirm_request_to(request: ConfirmRequest) -> ConfirmOutcome.Goal:
@@ -154,7 +160,8 @@ def confirmation_to(
     """Return the message of a confirmation; `topics`: see `evidence_to`."""
     return ConfirmOutcome.Result(
         verdict=_VERDICTS.get(confirmation.verdict, 0),
-        error_code=int(confirmation.error_code), error_msg=confirmation.error_msg,
+        error_code=int(confirmation.error_code),
+        error_msg=_with_box(confirmation.error_msg, confirmation.black_box),
         evidence=[evidence_to(item, topics) for item in confirmation.evidence])
 
 
@@ -187,5 +194,16 @@ def evaluation_from(message: Evaluate.Response) -> Confirmation:
 
 
 def _confirmation(verdict: str, message: Any, note: str = '') -> Confirmation:
+    error_msg, black_box = _without_box(message.error_msg)
     return Confirmation(verdict, list(map(evidence_from, message.evidence)),
-                        to_code(message.error_code), message.error_msg, note)
+                        to_code(message.error_code), error_msg, note, black_box)
+
+
+def _with_box(error_msg: str, name: str) -> str:
+    return f'{error_msg}{BOX}{name}' if name else error_msg
+
+
+def _without_box(error_msg: str) -> tuple[str, str]:
+    """Return a message of the bridge without the name of its black box, and that name."""
+    found = _BOX.search(error_msg)
+    return (error_msg[:found.start()], found[1]) if found else (error_msg, '')

@@ -85,7 +85,8 @@ class ActionPanel:
             self._attempts = ui.element('div').classes('action-attempts')
             self._attempts.props['role'] = 'group'
             self._attempts.props['aria-label'] = 'Attempts'
-            self._view = AttemptView()
+            journal = self._robot.record.source.path
+            self._view = AttemptView(journal and journal.with_suffix('.boxes'))
             self._folds = [
                 self._fold('Goal as sent, and results', self._fill_work),
                 self._fold('History', self._fill_history), self._fold('YAML', self._fill_text)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -31,9 +32,14 @@ _GOOD, _BAD, _OPEN = LOOKS['succeeded'], LOOKS['failed'], LOOKS['waiting']
 
 
 class AttemptView:
-    """The place of one attempt; `show` replaces what it has."""
+    """
+    The place of one attempt; `show` replaces what it has.
 
-    def __init__(self) -> None:
+    `boxes`: the folder of the black boxes if it is on this machine; then they can be downloaded.
+    """
+
+    def __init__(self, boxes: Path | None = None) -> None:
+        self._boxes = boxes
         self._place = ui.element('div').classes('attempt')
 
     def show(
@@ -47,6 +53,8 @@ class AttemptView:
                 ui.label('It has not begun.').classes('action-soft')
                 return
             _said(attempt)
+            for name in attempt.black_boxes:
+                _black_box(name, self._boxes)
             conditions = sorted(conditions_of(attempt, trace, until), key=_is_usual)
             if note and conditions:
                 ui.label(printable(note, LONGEST)).classes('action-soft').props('role=status')
@@ -69,6 +77,17 @@ def _said(attempt: AttemptShown) -> None:
             if attempt.failure:
                 ui.label(attempt.failure).classes('attempt-code')
             ui.label(printable(attempt.cause, LONGEST))
+
+
+def _black_box(name: str, folder: Path | None) -> None:
+    path = folder / Path(name).name if folder is not None and name.endswith('.mcap') else None
+    with ui.element('div').classes('attempt-box action-soft'):
+        ui.label('Black box')
+        if path is not None and path.is_file():
+            ui.button(path.name, icon='download', on_click=lambda: ui.download.file(path)).props(
+                'flat dense no-caps size=sm')
+        else:
+            ui.label(printable(name, LONGEST))
 
 
 def _look(said: str, good: str) -> Look:

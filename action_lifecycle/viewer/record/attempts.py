@@ -11,6 +11,7 @@ from .shown import AttemptShown
 from ...journal.action_rows import concerns_action, replay
 from ...journal.durability import STEP
 from ...journal.row import JournalError, Row
+from ...journal.row_text import black_boxes
 from ...lifecycle.action import Action
 from ...lifecycle.states import ActionState
 from ...report.run_reader import RunReader
@@ -78,6 +79,7 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
     end: Row | None = None
     cause = ''
     evidence, required, said, sensors = [], [], '', ''
+    boxes: list[str] = []
     for row in rows:
         if end is None and row.event != 'reassign':
             try:
@@ -87,6 +89,7 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
                 break
             evidence, required = action.evidence, action.required
             said, sensors = action.controller_said, action.sensors_said
+            boxes += black_boxes(row.data)
             if row.kind == 'transition' and row.to_state in _ENDS:
                 end = row
                 cause = (action.error_msg if row.event == 'fail' else '') or row.cause
@@ -101,4 +104,4 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
     return AttemptShown(
         read.number, read.path, said, sensors, list(evidence), list(required), read.ended,
         read.failure, cause, rows[0].wall_time, None if end is None else end.wall_time,
-        rows[0].seq, rows[-1].seq)
+        rows[0].seq, rows[-1].seq, tuple(boxes))

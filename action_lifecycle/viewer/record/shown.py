@@ -126,6 +126,7 @@ class AttemptShown:
     end: float | None = None
     first_seq: int = 0
     last_seq: int = 0
+    black_boxes: Sequence[str] = ()  #: names of bags
 
 
 class QuestionNow(NamedTuple):

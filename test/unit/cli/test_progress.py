@@ -82,6 +82,16 @@ def test_the_line_of_an_error_has_its_cause() -> None:
     assert all(ord(letter) < 128 for words in lines([failed, ended]) for letter in words)
 
 
+def test_a_black_box_has_a_line_of_its_own() -> None:
+    failed = change(3, 'fail', 'sensor_confirm', 'error', cause='refuted',
+                    black_boxes=['a.mcap'])
+    assert lines([failed])[0].splitlines() == [
+        'pick             #1 sensor_confirm -> error  (refuted)',
+        '                 black box: a.mcap']
+    from action_lifecycle.cli.node_data import change_data
+    assert change_data(failed)['black_boxes'] == ['a.mcap']
+
+
 def test_a_change_is_told_once_and_a_gap_is_noticed() -> None:
     first, second, third, *_ = healthy()
     taking = progress.ChangeLines(verbose=True)

@@ -130,3 +130,17 @@ def test_an_output_without_arrows_gets_what_it_can_show(journal: str) -> None:
         env={**os.environ, 'PYTHONIOENCODING': 'ascii'}, timeout=60.0)
     assert done.returncode == 0, done.stderr
     assert 'assigned -> in_progress' in done.stdout
+
+
+def test_a_black_box_has_a_line_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / 'journal')
+    with Journal(path) as journal:
+        journal.append(Entry('transition', 'f', 'pick', 1, 'fail', 'sensor_confirm', 'error',
+                             cause='gap is 0', data={**REFUTED[2], 'black_boxes': ['a.mcap']}))
+    assert main(['history', 'pick', '--journal', path]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith('gap is 0') and second == '    black box: a.mcap'
+    assert main(['history', 'pick', '--journal', path, '--json']) == 0
+    assert json.loads(capsys.readouterr().out)[0]['black_boxes'] == ['a.mcap']

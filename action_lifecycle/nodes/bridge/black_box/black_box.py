@@ -95,16 +95,13 @@ class BlackBox:
         name = self._begin(Incident(
             judged.verdict, judged.error_msg, request.flow_id, request.action_id,
             request.attempt), self._start(started, request.after))
-        return dataclasses.replace(
-            judged, error_msg=f'{judged.error_msg}; black box: {name}') if name else judged
+        return dataclasses.replace(judged, black_box=name)
 
     def motion_ended(self, request: MotionRequest, result: WorkResult) -> WorkResult:
         """Begin a box if a motion was stopped by `maintain`, or its stop was not confirmed."""
-        name = self._begin(Incident(
+        result.black_box = self._begin(Incident(
             MOTION_VERDICTS.get(result.error_code, ''), result.error_msg, request.flow_id,
             request.action_id, request.attempt), math.inf)
-        if name:
-            result.error_msg += f'; black box: {name}'
         return result
 
     def _begin(self, incident: Incident, start: float) -> str:
