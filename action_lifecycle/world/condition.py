@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from .evidence import Evidence
+from .expressions.compiler import UNKNOWN_NAME
 from .expressions.constant_values import ConditionParameters
 from .expressions.expression import certain_fault, compile_expression, Expression
 from .facts.facts import FactSet
@@ -72,13 +73,26 @@ def compile_over(
     refused = {**facts.constants.unclear, **{
         name: f"parameter '{name}' has no value that an expression can read: {why}"
         for name, why in values.unusable.items()}}
-    expression = compile_expression(
-        text, {*kinds, *refused} if refused else kinds, condition=condition,
-        source='condition' if condition else 'expression', kinds=kinds, ordered=facts.ordered)
+    try:
+        expression = compile_expression(
+            text, {*kinds, *refused} if refused else kinds, condition=condition,
+            source='condition' if condition else 'expression', kinds=kinds, ordered=facts.ordered)
+    except DocumentError as error:
+        raise _with_file(error, facts) from error.__cause__
     for name in expression.names:
         if name not in kinds:
             raise _wrong_name(text, name, refused[name])
     return expression
+
+
+def _with_file(error: DocumentError, facts: FactSet) -> DocumentError:
+    """Return an error that says, of an unknown name, if the facts file was changed since."""
+    unknown = any(fault.message.startswith(UNKNOWN_NAME) for fault in error.faults)
+    since = facts.file.since() if unknown and facts.file is not None else ''
+    return DocumentError([
+        fault._replace(message=f'{fault.message}; {since}')
+        if fault.message.startswith(UNKNOWN_NAME) else fault
+        for fault in error.faults]) if since else error
 
 
 def _wrong_name(text: str, name: str, message: str) -> DocumentError:

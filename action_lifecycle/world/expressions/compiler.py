@@ -32,6 +32,8 @@ from .value_types import Kind, kind_of, kinds_text, NUMERIC, TEXTUAL, widest
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.suggestions import nearest
 
+UNKNOWN_NAME = 'unknown name'
+"""How the message of a fault about a name begins that is not known."""
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
 MAX_NODES = 400
@@ -349,7 +351,7 @@ class Compiler:
                 ast.copy_location(ast.Constant(value=CONSTANTS[name]), node), truth, depth)
         if name in FUNCTIONS:
             return self.fault(node, f"'{name}' is a function; write {name}(…)")
-        return self.fault(node, f"unknown name '{name}'" + nearest(
+        return self.fault(node, f"{UNKNOWN_NAME} '{name}'" + nearest(
             name, {*self.known_names, *FUNCTIONS, *CONSTANTS}))
 
     def _call(self, node: ast.Call, truth: bool, depth: int) -> Part:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+import os
+import time
+from typing import Any, NamedTuple
 
 from .facts_file import FactSpec, TF_TOPICS, TF_TYPE, TfSpec
 from .health_checks import Health
@@ -63,6 +65,35 @@ class DerivedFact(Fact):
     ordered: bool = False  #: infinite values are numbers
 
 
+class LoadedFile(NamedTuple):
+    """A file as it was when it was read; `changed`: its modification time (s since 1970)."""
+
+    path: str
+    changed: float
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> LoadedFile | None:
+        """Return a file as it is now; None if it can't be read."""
+        try:
+            return cls(os.path.abspath(path), os.stat(path).st_mtime)
+        except OSError:
+            return None
+
+    def since(self) -> str:
+        """Return what was read, and what has become of the file since; '' if it is the same."""
+        now = LoadedFile.at(self.path)
+        if now == self:
+            return ''
+        said = f'the facts that are in use are those of {self.path} of {_clock(self.changed)}'
+        return f'{said}, which is not there any more' if now is None else (
+            f'{said}, which was changed at {_clock(now.changed)}; restart the world model bridge, '
+            'or clean it up and configure it, to use those')
+
+
+def _clock(stamp: float) -> str:
+    return time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stamp))
+
+
 @dataclass(frozen=True)
 class FactSet(Mapping[str, Fact]):
     """A checked facts file: the facts by name, each after the facts that it needs."""
@@ -75,6 +106,7 @@ class FactSet(Mapping[str, Fact]):
     health: Mapping[str, Health] = field(default_factory=dict)  #: of the facts that are checked
     stopped: Mapping[str, Condition | None] = field(default_factory=dict)
     #: what shows a standstill, by type or name of server, service or topic; None: nothing moves on
+    file: LoadedFile | None = None  #: that they were read from
 
     def __getitem__(self, name: str) -> Fact:
         return self.facts[name]

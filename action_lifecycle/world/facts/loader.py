@@ -10,10 +10,11 @@ facts_file.py describes the format of the file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from keyword import iskeyword
 from pathlib import Path
 
-from .facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
+from .facts import ConstantFact, DerivedFact, Fact, FactSet, LoadedFile, TfFact, TopicFact
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
 from .facts_file import FactsFile, FactSpec, FRAMELESS, RANGE_TYPES, TOPIC
 from .health_checks import add_health, cycle_faults, Health
@@ -35,7 +36,8 @@ any_field = FieldKind()
 
 def load_facts(path: str | Path, field_kind: FieldKind = any_field) -> FactSet:
     """Load a facts file; raises DocumentError with all faults (file, line, column, message)."""
-    return _build(read_document(path), field_kind)
+    file = LoadedFile.at(Path(path).expanduser())  # before it is read
+    return replace(_build(read_document(path), field_kind), file=file)
 
 
 def parse_facts(text: str, name: str = 'facts', field_kind: FieldKind = any_field) -> FactSet:
