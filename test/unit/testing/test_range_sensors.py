@@ -80,6 +80,16 @@ def test_a_silent_sensor_is_tolerated_for_max_age_and_within(
     assert least <= stopped_at(None, f'maintain: {within}') <= most
 
 
+def test_after_a_restart_a_silent_sensor_has_two_seconds_to_be_found() -> None:
+    robot = ScriptedRobot(FACTS, RobotScript(
+        facts=START, servers={'gripper': Behaviour(takes=60.0)}))
+    report = robot.run(parse_flow(FLOW.format('maintain: near > 0.3').replace(
+        'timeout: 10', 'timeout: 90'), 'flow.yaml'), events=[
+            Event(at=1.0, facts={'near': None}, kill=True)])
+    assert report.actions['close'].error == 'MAINTAIN_VIOLATED'
+    assert 3.5 <= robot.clock.time <= 6.0
+
+
 def test_a_motion_whose_guard_is_unknown_is_not_sent() -> None:
     error, robot = run('maintain: near > 0.3', near=None)
     assert error == 'MAINTAIN_VIOLATED' and not robot.servers.goals
