@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import os
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -108,3 +109,29 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
                                 text=True, timeout=60)
         assert result.returncode == 2
         assert named in result.stderr
+
+
+INTERRUPTED = """
+import os, signal
+from launch import LaunchDescription
+from launch.actions import ExecuteProcess, OpaqueFunction
+
+def generate_launch_description():
+    return LaunchDescription([
+        ExecuteProcess(cmd=['sleep', '99'], name='first'),
+        OpaqueFunction(function=lambda context: os.killpg(0, signal.SIGINT)),
+        ExecuteProcess(cmd=['sleep', '99'], name='second')])
+"""
+
+
+def test_a_signal_while_processes_start_ends_them_all(tmp_path: Path) -> None:
+    description = tmp_path / 'interrupted.launch.py'
+    description.write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, TOOL, description], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=60, env={**os.environ, 'ROS_LOG_DIR': str(tmp_path / 'log')})
+    assert done.returncode == 130
+    assert 'Traceback' not in done.stdout and 'escalating' not in done.stdout, done.stdout
+    started = set(re.findall(r'\[(\w+)-\d\]: process started', done.stdout))
+    assert set(re.findall(r'\[(\w+)-\d\]: process has died \[pid \d+, exit code -2', done.stdout)
+               ) == started == {'first', 'second'}, done.stdout
