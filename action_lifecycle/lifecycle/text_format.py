@@ -76,10 +76,16 @@ def value_in_words(
     if not numbers:
         value = fact.get('value')
         return '' if value is None else str(value)
-    parts = [f'{float(number) or 0.0:.4g}' for number in numbers[:most]]  # no -0
+    parts = [number_in_words(number) for number in numbers[:most]]
     if len(numbers) == 1:
         return parts[0]
     return f'[{separator.join(parts + [rest] * (len(numbers) > most))}]'
+
+
+def number_in_words(number: float) -> str:
+    """Return a number with 4 digits, or all before the point: 95012 and not 9.501e+04; no -0."""
+    number = float(number) or 0.0
+    return f'{number:.0f}' if 9999.5 <= abs(number) < 1e9 else f'{number:.4g}'
 
 
 def value_of(fact: Mapping[str, Any]) -> Any:

@@ -40,6 +40,8 @@ class Look(NamedTuple):
 
 MET, NOT_MET = ('#0072b2', '#56b4e9'), ('#c44f00', '#f0883e')
 """Colours of curves while they meet a threshold, and while they do not; light, dark"""
+MET_WORDS = 'blue: met, orange: not met'
+"""The names of these colours."""
 _GREY = '#5d6572', '#a3abb8'
 _SKY = '#1d78a8', '#7cc8f0'
 _BLUE = '#0064a3', '#56aef0'
@@ -127,11 +129,14 @@ def state_look(state: str, outcome: str = '') -> Look:
     return LOOKS.get(_BY_STATE.get(state, state), LOOKS['waiting'])
 
 
-_HATCHES = {'in_progress': '...', 'verifying': '////', 'fallback': 'xx', 'recipe': '\\\\'}
+HATCHES = {'in_progress': 'dots', 'verifying': 'slash', 'fallback': 'checks',
+           'recipe': 'backslash', 'pending': 'upright'}
 """Patterns of bars that some people can't tell from others by their colours"""
+_MATPLOTLIB = {'dots': '...', 'slash': '////', 'checks': 'xx', 'backslash': '\\\\',
+               'upright': '|||'}
 
 
 def bar_style(look: Look) -> dict[str, Any]:
     """Return how matplotlib draws the bar of a state; people with any colour vision tell it."""
-    return {'facecolor': look.light, 'hatch': _HATCHES.get(look.name, ''), 'edgecolor': 'white',
-            'linewidth': 0}
+    return {'facecolor': look.light, 'edgecolor': 'white', 'linewidth': 0,
+            'hatch': _MATPLOTLIB.get(HATCHES.get(look.name, ''), '')}

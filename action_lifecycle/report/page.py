@@ -23,7 +23,7 @@ from . import wording
 from .pictures import pictures
 from .runs import NOT_SHOWN, PATHS
 from .trace_pictures import trace_pictures
-from ..lifecycle.text_format import printable
+from ..lifecycle.text_format import number_in_words, printable
 
 MAX_GROUPS = 500
 """Maximum number of rows of a table; the CSV has all."""
@@ -42,7 +42,7 @@ def page(report: Mapping[str, Any]) -> str:
     environment.filters.update(
         percent=wording.percent, hours=wording.hours, duration=wording.duration,
         subject=wording.subject, parts=_parts, wrong_reports=wording.wrong_reports,
-        number=lambda number: '-' if number is None else f'{number:.4g}')
+        number=lambda number: '-' if number is None else number_in_words(number))
     script = (Path(__file__).parent / 'sort_tables.js').read_text(encoding='utf-8')
     digest = b64encode(sha256(script.encode()).digest()).decode()
     levels: dict[str, list[Any]] = {

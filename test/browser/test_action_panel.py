@@ -81,6 +81,10 @@ def test_without_traces_the_values_of_the_evidence_are_a_table(
     assert '1.00 s' in row.inner_text()
     assert panel.locator('canvas').count() == 0
     assert panel.page.evaluate('document.documentElement.scrollWidth') <= PHONE[0]
+    header, end, tabs = panel.page.evaluate("""() => {
+        const box = (css) => document.querySelector(`.shell-${css}`).getBoundingClientRect();
+        return [box('header').height, box('side').bottom, box('nav').top]; }""")
+    assert header <= 96 and abs(end - tabs) < 1.0
 
 
 def test_everything_is_as_it_was_at_the_moment(pages: Pages, viewer: Viewer) -> None:

@@ -16,7 +16,15 @@ export default {
   },
   methods: {
     draw() {
-      this.frame?.chart.setOption(coloured(this.options, this.palette), { notMerge: true });
+      const options = coloured(this.options, this.palette);
+      // A title ends before what is said at its right.
+      const said = new Map(options.title.filter((one) => one.right !== undefined)
+        .map((one) => [one.top, 8 * one.text.length + 24]));
+      for (const one of options.title.filter((each) => each.left !== undefined)) {
+        one.textStyle = { ...one.textStyle, overflow: "truncate",
+          width: Math.max(60, this.$el.clientWidth - 20 - (said.get(one.top) ?? 0)) };
+      }
+      this.frame?.chart.setOption(options, { notMerge: true });
     },
   },
 };

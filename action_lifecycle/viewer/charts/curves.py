@@ -18,8 +18,8 @@ import numpy as np
 
 from .conditions import Judged
 from .panels import Axis, level_axis, panel, ribbon
-from ...lifecycle.text_format import printable, value_of
-from ...report.comparisons import Quantity, quantity, Term, terms
+from ...lifecycle.text_format import number_in_words, printable, value_of
+from ...report.comparisons import Quantity, quantity, Term, terms, TURNED
 from ...traces import Trace
 from ...world.expressions.expression import compile_expression
 
@@ -30,6 +30,8 @@ TOP, PANEL, BOTTOM = 34, 92, 12
 """Heights (px): of the row of verdicts, of a panel, and below the last one."""
 BEFORE = 1.5
 """What is shown first before a confirmation, in times of its duration; at least 1 s."""
+LABEL_ROOM = 0.2
+"""Part of the shown time that the label of a mark takes."""
 MARKS = {'motion_started': 'motion', 'motion_followed': 'motion goes on',
          'motion_ended': 'motion ended', 'cut': 'cut', 'confirm_canceled': 'canceled'}
 
@@ -52,7 +54,7 @@ def condition_chart(
     trace: Trace, judged: Judged, until: float | None = None
 ) -> CurveChart | None:
     """Return the chart of a condition up to a ROS time (s); None if its facts have no curves."""
-    known = _known(judged)
+    known = _known(trace, judged)
     found = [each for term in terms(judged.expression)
              if (each := _panel(trace, term, known, until))]
     if not found:
@@ -106,9 +108,10 @@ def _span(trace: Trace, judged: Judged) -> _Span:
     return _Span(zero, trace.started, last, window, zoom, confirmed.ended if confirmed else last)
 
 
-def _known(judged: Judged) -> dict[str, Any]:
+def _known(trace: Trace, judged: Judged) -> dict[str, Any]:
     """Return values of constants and parameters by name."""
-    found = dict(judged.confirmed.parameters) if judged.confirmed else {}
+    last = judged.confirmed or (trace.confirmations[-1] if trace.confirmations else None)
+    found = dict(last.parameters) if last else {}  # those of the attempt
     found.update((str(fact['name']), value_of(fact)) for fact in judged.facts)
     return {name: np.asarray(value, float) if _is_vector(value) else value
             for name, value in found.items()}
@@ -121,12 +124,35 @@ def _is_vector(value: Any) -> bool:
 
 def _panel(trace: Trace, term: Term, known: Mapping[str, Any], until: float | None
            ) -> _Panel | None:
+    term = _with_known(term, trace, known)
     found = quantity(trace, term.quantity, known)
     limit = quantity(trace, term.limit, known) if term.limit and term.threshold is None else None
     if found is None and limit is None:
         return None
     lines = [_until(line, until) for line in _components(found)] if found else []
     return _Panel(term, lines[:MAX_LINES], _until(limit, until) if limit else None)
+
+
+def _with_known(term: Term, trace: Trace, known: Mapping[str, Any]) -> Term:
+    """Return a comparison with the value of its side that only constants and parameters give."""
+    if not term.limit or term.threshold is not None:
+        return term
+    if quantity(trace, term.limit, known) is None:
+        return term._replace(threshold=_value(term.limit, known))
+    if quantity(trace, term.quantity, known) is None and (
+            value := _value(term.quantity, known)) is not None:
+        return Term(term.limit, TURNED[term.sign], term.quantity, value)
+    return term
+
+
+def _value(text: str, known: Mapping[str, Any]) -> Any:
+    """Return the number, boolean or string that an expression of known names is; None: none."""
+    try:
+        expression = compile_expression(text, None)
+        value = expression.evaluate([known[name] for name in expression.names])
+    except (LookupError, ValueError):
+        return None
+    return value if isinstance(value, (bool, int, float, str)) else None
 
 
 def _components(found: Quantity) -> Iterator[Quantity]:
@@ -154,11 +180,7 @@ def _at_verdict(
     stamp = (judged.evidence or {}).get('stamp')
     if not isinstance(stamp, (int, float)):
         return None
-    try:
-        expression = compile_expression(term.quantity, None)
-        value = expression.evaluate([known[name] for name in expression.names])
-    except (LookupError, ValueError):
-        return None
+    value = _value(term.quantity, known)
     return (float(stamp), float(value)) if isinstance(value, (int, float)) \
         and not isinstance(value, bool) else None
 
@@ -212,11 +234,29 @@ def _decorate(own: Sequence[dict[str, Any]], series: list[dict[str, Any]], span:
     if span.window:
         first['markArea'] = {'silent': True, 'itemStyle': {'color': '@window'}, 'data': [
             [{'xAxis': axis.x(span.window[0])}, {'xAxis': axis.x(span.window[1])}]]}
+    shown = span.zoom or (span.first, span.last)
+    labels = _apart(marks, LABEL_ROOM * (shown[1] - shown[0])) if named else []
     lines = first.setdefault('markLine', {'silent': True, 'symbol': 'none', 'data': []})
     lines['data'] += [
         {'xAxis': axis.x(time), 'lineStyle': {'color': '@axis', 'type': 'solid', 'width': 1},
-         'label': {'show': named, 'formatter': name, 'position': 'end', 'color': '@muted',
-                   'fontSize': 10, 'distance': 2}} for time, name in marks]
+         'label': {'show': bool(name), 'formatter': name, 'position': 'end', 'color': '@muted',
+                   'fontSize': 10, 'distance': 2}}
+        for (time, _), name in zip(marks, labels or [''] * len(marks))]
+
+
+def _apart(marks: Sequence[tuple[float, str]], room: float) -> list[str]:
+    """Return the label of each mark; those within `room` (s) after another are in its label."""
+    labels: list[str] = []
+    leader = -1
+    for index, (time, name) in enumerate(marks):
+        if leader >= 0 and time - marks[leader][0] < room:
+            labels.append('')
+            if name not in labels[leader].split(', '):
+                labels[leader] += f', {name}'
+        else:
+            leader = index
+            labels.append(name)
+    return labels
 
 
 def _zoom(span: _Span, axis: Axis) -> list[dict[str, Any]]:
@@ -243,8 +283,8 @@ def _in_words(each: _Panel) -> str:
         if not values:
             said.append('never known')
         elif all(type(value) in (int, float) for value in values):
-            said.append(f'{min(values):.4g} to {max(values):.4g}{unit}, at last '
-                        f'{values[-1]:.4g}{unit}')
+            low, high, last = map(number_in_words, (min(values), max(values), values[-1]))
+            said.append(f'{low} to {high}{unit}, at last {last}{unit}')
         else:
             said.append(f'at last {values[-1]}')
     return f"{name}: {' and '.join(said)}" if said else name

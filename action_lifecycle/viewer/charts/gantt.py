@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..record.shown import Bar, Node
 from ...lifecycle.text_format import printable
-from ...report.looks import ACTION_LOOKS, bar_style, ENDED, Look, LOOKS, state_look
+from ...report.looks import ACTION_LOOKS, ENDED, HATCHES, Look, LOOKS, state_look
 
 MAX_PIECES = 60_000
 """Maximum number of pieces of a chart; of more, the newest of each action are shown."""
@@ -26,6 +26,8 @@ LONGEST = 60
 WAITS = {
     'resources': 'waits for resources', 'locked': 'waits for locked resources',
     'paused': 'waits: paused, or at a breakpoint', 'operator': 'waits for a person'}
+WAIT_HATCHES = {'resources': 'slash', 'locked': 'checks', 'paused': 'upright', 'operator': 'dots'}
+"""Patterns of waits, whose colours are the same"""
 _STATES = [name for name in ACTION_LOOKS if name not in ENDED]
 
 
@@ -38,7 +40,7 @@ class PieceKind(NamedTuple):
     light: str
     dark: str
     symbol: str = ''
-    hatch: bool = False
+    hatch: str = ''  #: name of a pattern of gantt_chart.js and timeline.css; '': none
 
 
 def _kinds() -> list[PieceKind]:
@@ -46,13 +48,14 @@ def _kinds() -> list[PieceKind]:
     for name, label in WAITS.items():
         look = LOOKS['pending' if name == 'operator' else 'paused' if name == 'paused' else
                      'blocked']
-        found.append(PieceKind(name, label, 'wait', look.light, look.dark, look.symbol))
+        found.append(PieceKind(name, label, 'wait', look.light, look.dark, look.symbol,
+                               WAIT_HATCHES[name]))
     return found + [_kind(LOOKS[name], 'end') for name in ENDED]
 
 
 def _kind(look: Look, shape: str) -> PieceKind:
     return PieceKind(look.name, look.label, shape, look.light, look.dark, look.symbol,
-                     shape == 'state' and bool(bar_style(look)['hatch']))
+                     HATCHES.get(look.name, '') if shape == 'state' else '')
 
 
 KINDS: Sequence[PieceKind] = _kinds()

@@ -7,6 +7,15 @@ import { ChartFrame, coloured, isDark } from "chart_base";
 
 const ROW = 24, BAR = 14, TOP = 6, BOTTOM = 50, LABEL = 12;
 
+// The patterns of PieceKind.hatch; timeline.css has them for the legend.
+const LINES = { dashArrayX: [1, 0], dashArrayY: [2, 4] };
+const DECALS = {
+  slash: { ...LINES, rotation: -Math.PI / 4 },
+  backslash: { ...LINES, rotation: Math.PI / 4 },
+  upright: { ...LINES, rotation: Math.PI / 2 },
+  dots: { symbol: "circle", symbolSize: 0.7, dashArrayX: [[5, 5], [0, 5, 5, 0]], dashArrayY: [5, 0] },
+  checks: { symbol: "rect", symbolSize: 1, dashArrayX: [[4, 4], [0, 4, 4, 0]], dashArrayY: [4, 0] } };
+
 const indented = (label, depth) => "\u2003".repeat(depth) + label;
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -215,8 +224,7 @@ export default {
       const shape = { x, y: y - BAR / 2, width, height: BAR, r: 2 };
       if (kind.shape === "wait") {
         return { type: "rect", shape, style: { fill: "rgba(0,0,0,0.001)", stroke: colour,
-          lineWidth: 1, decal: { color: colour, dashArrayX: [1, 0], dashArrayY: [2, 3],
-            rotation: -Math.PI / 4 } } };
+          lineWidth: 1, decal: { color: colour, ...DECALS[kind.hatch] } } };
       }
       if (kind.name === "error" && right - left < 18) {
         return { type: "image", z2: 20, style: { image: this.image(kind.symbol, colour,
@@ -227,8 +235,8 @@ export default {
       // An empty text, as ECharts keeps that of the bar's last drawing if there is none.
       const fits = width > 6.2 * text.length + 8;
       return { type: "rect", shape, style: { fill: colour, ...(kind.hatch ? { decal: {
-        color: isDark() ? "rgba(0,0,0,0.35)" : "rgba(255,255,255,0.35)", dashArrayX: [1, 0],
-        dashArrayY: [2, 4], rotation: Math.PI / 4 } } : {}) },
+        color: isDark() ? "rgba(0,0,0,0.35)" : "rgba(255,255,255,0.35)",
+        ...DECALS[kind.hatch] } } : {}) },
         textConfig: { position: "inside" },
         textContent: { style: { text: fits ? text : "", fontSize: 10.5,
           fill: isDark() ? "#10151b" : "#ffffff" } } };

@@ -10,7 +10,7 @@ from math import floor, isfinite, log10
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
-from ...lifecycle.text_format import printable
+from ...lifecycle.text_format import number_in_words, printable
 from ...report.comparisons import Quantity, Term
 
 LONGEST = 90
@@ -74,21 +74,23 @@ def panel(
     unit = next((line.unit for line in lines if line.unit), '')
     title = ' '.join(filter(None, [
         term.quantity, term.sign, term.limit, f'({unit})' if unit else '']))
-    texts = _texts(lines, limit)
+    texts = _texts(lines, limit, term.threshold)
     series = [_line(axis, term.quantity, line, index, texts) for index, line in enumerate(lines)]
     if limit is not None:
         series.append({**_line(axis, term.limit, limit, 1, texts), 'lineStyle': {
             'color': '@limit', 'width': 1, 'type': 'dashed'}})
     first = series[0]
-    threshold = None if texts else _level(term.threshold)
+    threshold = _place(term.threshold, texts) \
+        if not texts or isinstance(term.threshold, str) else None
+    axes = _axis([*lines, *([limit] if limit else [])], texts, threshold, verdict)
     if threshold is not None:
         first['markLine'] = {'silent': True, 'symbol': 'none', 'data': [{
             'yAxis': threshold, 'lineStyle': {'color': '@limit', 'type': 'dashed', 'width': 1},
-            'label': {'show': True, 'position': 'insideStartTop', 'color': '@muted',
+            'label': {'show': True, 'position': _beside(threshold, axes), 'color': '@muted',
                       'backgroundColor': '@back', 'padding': [0, 3],
-                      'fontSize': 10, 'formatter': f'{term.sign} {threshold:g}',
+                      'fontSize': 10, 'formatter': f'{term.sign} {_words(term.threshold)}',
                       'distance': 3}}]}
-        for each in series if term.sign in MET else ():
+        for each in series if term.sign in MET and not texts else ():
             each['maps'] = [_colours(term.sign, threshold)]
             del each['lineStyle']['color']  # it would hide those of the map
     said: dict[str, Any] = {}
@@ -97,11 +99,11 @@ def panel(
             series.append(_dot(axis, verdict))
         met = threshold is None or term.sign not in HOLDS or \
             HOLDS[term.sign](verdict[1], threshold)
-        said = {'text': printable(f'{verdict[1]:.4g} {unit}'.strip(), 24) + (
+        said = {'text': printable(f'{number_in_words(verdict[1])} {unit}'.strip(), 24) + (
             '' if threshold is None else ' ✓' if met else ' ✗'),
             'color': '@text' if threshold is None else '@met' if met else '@bad'}
     return {'title': printable(title, LONGEST), 'series': series, 'said': said,
-            'axis': _axis(lines, texts, threshold, verdict)}
+            'axis': axes}
 
 
 def _line(axis: Axis, name: str, line: Quantity, index: int, texts: Sequence[str]
@@ -116,9 +118,22 @@ def _line(axis: Axis, name: str, line: Quantity, index: int, texts: Sequence[str
                 'type': DASHES[index // len(COLOURS) % len(DASHES)]}}
 
 
-def _texts(lines: Sequence[Quantity], limit: Quantity | None) -> list[str]:
+def _beside(threshold: float, axes: dict[str, Any]) -> str:
+    """Return on which side of its line the label of a threshold is in the panel."""
+    low, high = (axes['min'], axes['max']) if 'min' in axes else (0, len(axes['data']) - 1)
+    return 'insideStartBottom' if 2 * threshold > low + high else 'insideStartTop'
+
+
+def _words(threshold: Any) -> str:
+    return number_in_words(threshold) if type(threshold) in (int, float) \
+        else printable(str(threshold), 20)
+
+
+def _texts(lines: Sequence[Quantity], limit: Quantity | None, threshold: Any) -> list[str]:
     """Return the different strings among the values; if there are any, they are the axis."""
     values = [value for line in [*lines, *([limit] if limit else [])] for value in line.values]
+    if isinstance(threshold, str):
+        values.append(threshold)
     if any(isinstance(value, str) for value in values):
         return list(dict.fromkeys(printable(str(value), 20) for value in values
                                   if value is not None))

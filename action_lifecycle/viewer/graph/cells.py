@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import NamedTuple
+import unicodedata
 
 from ..looks import look_of
 from ..record.shown import Node, Shown
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 
-LONGEST_DETAIL = 29
+DETAIL_WIDTH = 14.0
+"""Room (em) for the detail in a box."""
+_NARROW, _WIDE = frozenset("iljftrI .,:;'|!()[]/·-"), frozenset('mwMW@%—…⚠<>=+~^#&')
 WARNING = ' ⚠'
 """Marks actions of which an attempt failed."""
 
@@ -54,7 +59,25 @@ def _cell(look: Look, detail: str, label: str, inner: Counter[str] | None) -> Ce
         detail = f'{ended}/{inner.total()}{bad} · {look.label}'
         label += f', {ended} of {inner.total()} ended{bad}'
     css = f"{look.css}{' active' if look.name in ACTIVE else ''}"
-    return Cell(css, look.symbol, printable(detail, LONGEST_DETAIL), printable(label, 300))
+    return Cell(css, look.symbol, fitting(detail, DETAIL_WIDTH), printable(label, 300))
+
+
+def fitting(text: str, width: float) -> str:
+    """Return a text on one line, cut so that it fits in a width (em) in usual fonts."""
+    text = printable(text, 300)
+    ends = list(accumulate(map(_width, text)))
+    if not ends or ends[-1] <= width:
+        return text
+    return text[:bisect_right(ends, width - _width('…'))].rstrip() + '…'
+
+
+def _width(letter: str) -> float:
+    """Return the width (em) of a letter in fonts without serifs, as of DejaVu Sans, the widest."""
+    if letter in _NARROW:
+        return 0.41
+    if letter in _WIDE or unicodedata.east_asian_width(letter) in 'WF':
+        return 1.0
+    return 0.78 if letter.isupper() else 0.63
 
 
 def group_look(looks: Mapping[str, int]) -> Look:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from .cells import action_cell, Cell, group_cell
+from .cells import action_cell, Cell, fitting, group_cell
 from .grouping import ACTION, CHAIN, grouped, Item, LIMIT, PARALLEL
 from .layers import arrange, Edge, Layout, Point
 from ..looks import look_of
@@ -24,7 +24,8 @@ from ...lifecycle.text_format import printable
 BOX: Point = (200.0, 46.0)
 PAD, HEAD = 14.0, 47.0  #: of the frame of an open group
 MARGIN = 16.0
-LONGEST_NAME, LONGEST_LABEL = 21, 26
+NAME_SIZE, NAME_LEFT, NAME_RIGHT, TOGGLE = 12.5, 36.0, 8.0, 22.0  #: of the name in a box, px
+LABEL_WIDTH = 14.0  #: of the label of an edge, em
 
 
 @dataclass
@@ -167,7 +168,7 @@ class Drawing:
         node = self.nodes.get(item.key)
         about = f'{item.key}: {node.description}' if node and node.description else (
             item.key if node else self.title(item))
-        longest = LONGEST_NAME - (2 if item.inner else 0) + int((width - BOX[0]) / 7)
+        room = width - NAME_LEFT - NAME_RIGHT - (TOGGLE if item.inner else 0.0)
         parts = [
             f'<g id="{box.id}"{path} class="box{" frame" if box.frame else ""} {cell.css}" '
             f'tabindex="{0 if tab else -1}" role="button" aria-label={quoteattr(cell.label)} '
@@ -176,7 +177,7 @@ class Drawing:
             f'<path class="symbol" transform="translate(11,{12 if box.frame else 15})" '
             f'd="{cell.symbol}"/>'
             f'<text class="name" x="36" y="19">'
-            f'{escape(printable(self.title(item), longest))}</text>'
+            f'{escape(fitting(self.title(item), room / NAME_SIZE))}</text>'
             f'<text class="detail" x="36" y="35">{escape(cell.detail)}</text>']
         if item.inner:
             word, sign = ('Close', 'M5 12l5-5 5 5') if item.open else ('Open', 'M5 8l5 5 5-5')
@@ -221,6 +222,6 @@ def _edge(source: str, target: str, text: str, points: Sequence[Point]) -> str:
     if text:
         (x0, y0), (x1, y1) = points[-2:]
         parts.append(f'<text class="edge-label" x="{(x0 + x1) / 2:g}" y="{(y0 + y1) / 2 + 3:g}">'
-                     f'{escape(printable(text, LONGEST_LABEL))}<title>'
+                     f'{escape(fitting(text, LABEL_WIDTH))}<title>'
                      f'{escape(printable(text, 500))}</title></text>')
     return ''.join(parts)

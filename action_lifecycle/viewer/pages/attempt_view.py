@@ -64,10 +64,13 @@ class AttemptView:
 
 def _said(attempt: AttemptShown) -> None:
     with ui.element('div').classes('attempt-said'):
-        for title, said, good in (('Controller said', attempt.controller_said, 'succeeded'),
-                                  ('Sensors said', attempt.sensors_said, 'confirmed')):
+        work = {'done': _GOOD, 'failed': _BAD}.get(attempt.work, _OPEN)  # its words are free
+        sensors = _GOOD if attempt.sensors_said == 'confirmed' else \
+            _BAD if attempt.sensors_said else _OPEN
+        for title, said, look in (('Controller said', attempt.controller_said, work),
+                                  ('Sensors said', attempt.sensors_said, sensors)):
             if said or not attempt.ended:  # an action without a motion or `confirm` has none
-                _voice(title, said, _look(said, good))
+                _voice(title, said, look)
     told = [f'began {clock(attempt.began)}' if attempt.began else '',
             f'took {duration(attempt.end - attempt.began)}' if attempt.end is not None
             else 'goes on', PATHS.get(attempt.path, attempt.path)]
@@ -88,10 +91,6 @@ def _black_box(name: str, folder: Path | None) -> None:
                 'flat dense no-caps size=sm')
         else:
             ui.label(printable(name, LONGEST))
-
-
-def _look(said: str, good: str) -> Look:
-    return _GOOD if said == good else _BAD if said else _OPEN
 
 
 def _voice(title: str, said: str, look: Look) -> None:

@@ -119,7 +119,7 @@ class Timeline:
                 with ui.element('span').classes(f'timeline-kind timeline-{kind.shape}') as key:
                     key.style(f'--light:{kind.light};--dark:{kind.dark}')
                     if kind.hatch:
-                        key.classes('timeline-hatched')
+                        key.classes(f'timeline-{kind.hatch}')
                     if kind.shape == 'end':
                         ui.icon(LOOKS[kind.name].icon, size='14px')
                     else:

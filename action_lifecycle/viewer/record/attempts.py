@@ -63,6 +63,19 @@ def _begins(row: Row) -> bool:
         and row.to_state == ActionState.IN_PROGRESS.value
 
 
+def _work_after(row: Row) -> str:
+    """Return how the work of an attempt ended, if a row says so; its words may be any text."""
+    if row.kind != 'transition' or 'controller_said' not in row.data_or_empty:
+        return ''
+    if row.event in ('motion_done', 'request_verification'):
+        return '' if row.data.get('interrupted') else 'done'
+    if row.data['controller_said'] == 'succeeded':
+        return 'done'
+    ended = row.event == 'fail' and row.from_state in (
+        ActionState.IN_PROGRESS.value, ActionState.EXECUTING_MOTION.value)
+    return 'failed' if ended else ''
+
+
 def _read(rows: Sequence[Row]) -> dict[int, Attempt]:
     """Return the attempts as the report reads them, by the rows that begin them."""
     reader = RunReader(0, ServerFinder())
@@ -80,6 +93,7 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
     cause = ''
     evidence, required, said, sensors = [], [], '', ''
     boxes: list[str] = []
+    work = ''
     for row in rows:
         if end is None and row.event != 'reassign':
             try:
@@ -90,6 +104,7 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
             evidence, required = action.evidence, action.required
             said, sensors = action.controller_said, action.sensors_said
             boxes += black_boxes(row.data)
+            work = _work_after(row) or work
             if row.kind == 'transition' and row.to_state in _ENDS:
                 end = row
                 cause = (action.error_msg if row.event == 'fail' else '') or row.cause
@@ -104,4 +119,4 @@ def _shown(action: Action, rows: Sequence[Row], read: Attempt) -> AttemptShown |
     return AttemptShown(
         read.number, read.path, said, sensors, list(evidence), list(required), read.ended,
         read.failure, cause, rows[0].wall_time, None if end is None else end.wall_time,
-        rows[0].seq, rows[-1].seq, tuple(boxes))
+        rows[0].seq, rows[-1].seq, tuple(boxes), work)

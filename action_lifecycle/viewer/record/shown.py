@@ -127,6 +127,7 @@ class AttemptShown:
     first_seq: int = 0
     last_seq: int = 0
     black_boxes: Sequence[str] = ()  #: names of bags
+    work: str = ''  #: how its work ended: done, failed; '': it goes on, has none, or is not known
 
 
 class QuestionNow(NamedTuple):

@@ -78,8 +78,9 @@ def test_the_attempt_of_the_viewer_has_the_boxes_of_its_rows(
 ) -> None:
     robot.by_hand = {'confirm'}
     process = start()
-    run = process.submit(FLOW.replace('    fallback', '    retry: 1\n    fallback'))
+    run = process.submit(FLOW)
     refused(robot, clock)
+    clock.run(0.5)
     rows = list(process.journal.rows(flow_id='f', action_id='pick'))
     first = attempts_of(Action('f', 'pick', run.actions[0].spec, packaged_graph('action'),
                                ReadOnly()), rows)[0]

@@ -10,11 +10,14 @@ from pathlib import Path
 import re
 from typing import Any
 
+from action_lifecycle.report.comparisons import Quantity, Term
 from action_lifecycle.traces import Trace, TraceKey, TraceReader
-from action_lifecycle.viewer.charts.conditions import conditions_of
-from action_lifecycle.viewer.charts.curves import condition_chart, CurveChart
+from action_lifecycle.viewer.charts.conditions import conditions_of, Judged
+from action_lifecycle.viewer.charts.curves import _apart, condition_chart, CurveChart
 from action_lifecycle.viewer.charts.palette import PALETTE
+from action_lifecycle.viewer.charts.panels import Axis, panel
 from action_lifecycle.viewer.record.shown import AttemptShown
+import numpy as np
 import pytest
 
 from ..traces.rig import HELD, Rig
@@ -97,3 +100,45 @@ def test_a_condition_that_was_kept_during_the_motion_is_known_from_the_trace(tra
     found = conditions_of(AttemptShown(1), trace)
     assert {one.name for one in found} == {change.condition for change in trace.changes}
     assert all(one.evidence is None for one in found)
+
+
+@pytest.mark.parametrize(('expression', 'title', 'threshold'), [
+    ('gap < force', 'gap < force (m)', 3.0), ('force > gap', 'gap < force (m)', 3.0),
+    ('gap > -2 * force', 'gap > -2 * force (m)', -6.0), ('gap < 0.5', 'gap < 0.5 (m)', 0.5)])
+def test_each_threshold_is_drawn_and_is_within_its_axis(
+    trace: Trace, expression: str, title: str, threshold: float
+) -> None:
+    for confirmed in trace.confirmations[-1], None:  # `maintain` has none of its own
+        chart = condition_chart(trace, Judged('x', expression, 'true', None, confirmed))
+        assert chart is not None and title in [one['text'] for one in chart.options['title']]
+        curve = next(one for one in series(chart, 'line') if one['name'] == 'gap')
+        assert curve['markLine']['data'][0]['yAxis'] == threshold
+        axis = chart.options['yAxis'][1]
+        assert axis['min'] < threshold < axis['max']
+        upper = threshold > (axis['min'] + axis['max']) / 2  # then above it is the title
+        assert curve['markLine']['data'][0]['label']['position'] == (
+            'insideStartBottom' if upper else 'insideStartTop')
+
+
+def test_a_limit_that_changes_is_within_the_axis(trace: Trace) -> None:
+    chart = condition_chart(trace, Judged('x', 'gap < gap_mm + 7', 'true', None))
+    assert chart is not None
+    limit = next(one for one in series(chart, 'line') if one['name'] == 'gap_mm + 7')
+    axis = chart.options['yAxis'][1]
+    values = [value for _, value in limit['data'] if value is not None]
+    assert values and axis['min'] < min(values) and max(values) < axis['max']
+
+
+def test_a_text_that_is_never_seen_is_on_the_axis_with_its_line() -> None:
+    state = Quantity(np.array([1.0, 2.0]), ['open', 'moving'])
+    found = panel(Axis(0.0, 0.0, 3.0), Term('state', '==', "'closed'", 'closed'), [state], None,
+                  None)
+    line = found['series'][0]['markLine']['data'][0]
+    assert found['axis']['data'][line['yAxis']] == 'closed'
+    assert line['label']['formatter'] == '== closed'
+
+
+def test_labels_of_marks_do_not_cover_one_another() -> None:
+    marks = [(0.0, 'motion'), (0.1, 'cut'), (0.2, 'cut'), (5.0, 'motion ended'), (7.1, 'canceled')]
+    assert _apart(marks, 2.0) == ['motion, cut', '', '', 'motion ended', 'canceled']
+    assert _apart([], 2.0) == []

@@ -10,7 +10,7 @@ from functools import partial
 import xml.etree.ElementTree as ElementTree
 
 from action_lifecycle.report.looks import LOOKS
-from action_lifecycle.viewer.graph.cells import group_look
+from action_lifecycle.viewer.graph.cells import fitting, group_look
 from action_lifecycle.viewer.graph.drawing import Drawing
 from action_lifecycle.viewer.graph.style import graph_style
 from action_lifecycle.viewer.record.shown import Node, Shown
@@ -144,3 +144,11 @@ def test_the_style_has_both_modes(dark: str) -> None:
     style = graph_style(dark)
     assert 'DARK' not in style and style.count('{') == style.count('}')
     assert ('@media (prefers-color-scheme:dark)' in style) is (not dark)
+
+
+@pytest.mark.parametrize(('text', 'most'), [
+    ('W' * 50, 13), ('\u4e16' * 50, 13), ('i' * 50, 30), ('pick_and_place_part_of_the_lid', 23)])
+def test_a_text_that_is_too_long_for_its_box_is_cut_by_its_width(text: str, most: int) -> None:
+    cut = fitting(text, 13.0)
+    assert cut.endswith('…') and cut[:-1] == text[:len(cut) - 1] and most - 2 <= len(cut) <= most
+    assert fitting(cut, 13.0) == cut and fitting('pick', 13.0) == 'pick' and fitting('', 1.0) == ''

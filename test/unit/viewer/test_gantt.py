@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from action_lifecycle.viewer.charts import gantt
 from action_lifecycle.viewer.charts.gantt import (
     gantt_rows,
     gantt_text,
@@ -71,3 +74,13 @@ def test_of_too_many_pieces_each_action_keeps_the_newest(
     for path, own in found.items():
         assert own, path
         assert own == everything[path][-len(own):]
+
+
+def test_no_two_bars_have_the_same_colour_and_pattern() -> None:
+    bars = [(kind.shape, kind.light, kind.hatch) for kind in KINDS if kind.shape != 'end']
+    assert len(set(bars)) == len(bars)
+    folder = Path(gantt.__file__).parent
+    script = (folder / 'gantt_chart.js').read_text(encoding='utf-8')
+    style = (folder.parent / 'pages' / 'timeline.css').read_text(encoding='utf-8')
+    for name in {kind.hatch for kind in KINDS} - {''}:
+        assert f'\n  {name}: {{' in script and f'.timeline-{name} .timeline-swatch' in style

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import colorsys
 from itertools import combinations
+from pathlib import Path
 import re
 
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
@@ -17,9 +19,11 @@ from action_lifecycle.report.looks import (
     LIGHT_BACKGROUND,
     LOOKS,
     MET,
+    MET_WORDS,
     NOT_MET,
 )
 from action_lifecycle.report.pictures import STATES
+from action_lifecycle.viewer.charts import palette
 from action_lifecycle.viewer.looks import flow_look, look_of, style_sheet
 from action_lifecycle.viewer.record.shown import FlowShown, Shown
 import pytest
@@ -134,3 +138,15 @@ def test_the_style_sheet_has_each_colour(dark: str) -> None:
     for look in LOOKS.values():
         assert f'.{look.css}{{--look:{look.light};' in css
         assert f'.{look.css}{{--look:{look.dark}}}' in css
+
+
+def test_the_words_for_the_colours_of_curves_are_their_names() -> None:
+    for colours, name in (MET, 'blue'), (NOT_MET, 'orange'):
+        for colour in colours:
+            red, green, blue = (int(colour[place:place + 2], 16) for place in (1, 3, 5))
+            hue = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)[0] * 360
+            assert {'blue': 190 < hue < 250, 'orange': 20 < hue < 40}[name], colour
+    assert MET_WORDS == 'blue: met, orange: not met'
+    pages = Path(palette.__file__).parents[1]
+    for file in pages.rglob('*.py'):
+        assert not re.search(r'\b(green|red): ', file.read_text(encoding='utf-8')), file

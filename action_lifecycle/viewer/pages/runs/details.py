@@ -16,7 +16,8 @@ from ...place import FLOW, Place
 from ...robots import Robot
 from ....documents.errors import LifecycleError
 from ....lifecycle.flow_ids import shown
-from ....lifecycle.text_format import printable
+from ....lifecycle.text_format import number_in_words, printable
+from ....report.looks import MET_WORDS
 from ....report.runs import PATHS
 from ....report.trace_pictures import trace_pictures
 from ....report.wording import duration, percent, subject
@@ -137,7 +138,7 @@ class ActionDetails:
             element = self._curves.get((name, expression))
             if element is not None:
                 with element:
-                    ui.label('The newest attempts; green: met, red: not met').classes('now-soft')
+                    ui.label(f'The newest attempts; {MET_WORDS}').classes('now-soft')
                     show_svg(svg)
         for fault in faults:
             with self._root:
@@ -154,7 +155,7 @@ def _facts(facts: Sequence[Mapping[str, Any]]) -> None:
                 rows.append((name, verdict, str(values['n']), printable(texts, 200), '', ''))
             else:
                 rows.append((name, verdict, str(values['n']), *(
-                    f'{values[key]:.4g}' for key in ('median', 'min', 'max'))))
+                    number_in_words(values[key]) for key in ('median', 'min', 'max'))))
     if rows:
         plain_table(('fact', 'condition', 'n', 'median', 'minimum', 'maximum'), rows)
 
