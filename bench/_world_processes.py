@@ -244,28 +244,6 @@ def canceling(noisy: str = '') -> None:
     serve(executor, lambda: len(running))
 
 
-def stopping(folder: str) -> None:
-    """Run a bridge with an e-stop, a path, and ten facts of each topic of `noise`."""
-    from action_lifecycle.nodes.bridge.node import WorldModelBridge
-    from action_lifecycle.ros.node.executor import make_executor
-    import rclpy
-    from rclpy.parameter import Parameter
-    rclpy.init()
-    executor = make_executor()
-    path = Path(folder) / 'stopping.yaml'
-    path.write_text(
-        'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 0.5}\n'
-        'facts:\n  poses: {topic: planned, type: nav_msgs/msg/Path, field: poses, reduce: count, '
-        'always: true}\n' + ''.join(
-            f'  noise_{number}_{item}: {{topic: noise_{number}, type: '
-            f"std_msgs/msg/Float64MultiArray, field: 'data[{item}]', always: true}}\n"
-            for number in range(NOISE) for item in range(10)))
-    node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
-    executor.add_node(node)
-    assert node.start()
-    serve(executor, lambda: 0)
-
-
 def idle(folder: str, bare: str) -> None:
     """Run the idle bridge with an e-stop, or a bare node that subscribes to the same topic."""
     from action_lifecycle.nodes.bridge.node import WorldModelBridge
@@ -309,4 +287,4 @@ if __name__ == '__main__':
         publisher(values[0], values[1], int(values[2]), float(values[3]))
     else:
         {'plain': plain, 'fact': fact, 'confirming': confirming, 'canceling': canceling,
-         'stopping': stopping, 'idle': idle, 'noise': noise}[name](*values)
+         'idle': idle, 'noise': noise}[name](*values)
