@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
+import math
 from pathlib import Path
 import sys
 import time
@@ -28,7 +29,7 @@ from .forked import Forked
 
 pytest.importorskip('nav2_msgs')  # not released for every distribution
 
-MAX_AGE = 0.5
+MAX_AGE = 1.0
 POINT = '{"positions": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5], "time_from_start": {"sec": 1}}'
 TRAJECTORY = f'{{"trajectory": {{"points": [{", ".join([POINT] * 40_000)}]}}}}'
 """3 MB, which take seconds to be read."""
@@ -47,6 +48,8 @@ class LoadedRig(Rig):
     def __init__(self, folder: Path, *roles: str) -> None:
         super().__init__(folder, LOADED, own_bridge=False)
         self.pressed = False
+        self.beaten = math.inf
+        self.silence = 0.0  #: s; the longest time between two heartbeats
         self.echoed = 0.0
         self.canceled = 0.0
         self.asker.create_subscription(Empty, 'echo', self._hear, 10)
@@ -66,9 +69,12 @@ class LoadedRig(Rig):
         self.until_it_answers(self.motion, ExecuteMotion.Goal())
         self.until(lambda: self.estop.get_subscription_count() == 2
                    and self.robot.count_publishers('echo') == 1)
+        self.silence = 0.0
 
     def _beat(self) -> None:
         self.estop.publish(Bool(data=self.pressed))
+        now = time.monotonic()
+        self.silence, self.beaten = max(self.silence, now - self.beaten), now
 
     def _hear(self, message: Empty) -> None:
         self.echoed = self.echoed or time.monotonic()
@@ -187,7 +193,10 @@ def test_the_estop_is_heard_and_answered_whatever_is_large(loaded: LoadedRig) ->
         result = loaded.wait(plan, 120.0).result
         assert result.outcome == 'executed' and 'its result was dropped' in result.controller_said
     stops = [told.reason for told in loaded.safety if told.state == SafetyState.STOPPED]
-    assert not stops, stops  # the heartbeat was there all the time
+    if stops:  # only if this process was not run for so long that there was no heartbeat
+        assert loaded.silence > MAX_AGE, stops
+        loaded.clear_when_possible(loaded.clear_client)
+        ended = loaded.start_motion()
     loaded.send(loaded.order(PLAN))
     press(loaded, ended)
 
