@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import itertools
 from pathlib import Path
 import time
 from typing import Any
 
 from action_lifecycle.documents.stamps import to_seconds
+from action_lifecycle.ros.node import subscriptions
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode
 from action_lifecycle_msgs.srv import Evaluate
@@ -158,6 +160,29 @@ def test_a_reliable_publisher_that_appears_late_is_heard_without_a_loss(own: Rig
     assert own.result(handle).verdict == CONFIRMED
     assert own.bridge._facts._lost == {}
     own.robot.destroy_timer(timer)
+
+
+def test_messages_that_come_as_fast_as_they_are_read_block_nothing(
+    own: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.robot.create_publisher(Float64, 'load', 10)
+    handle = own.confirm('load > 0.5', hold=0.2, within=60.0)
+    reader = own.bridge._facts.subscriptions.readers['load']
+    own.until(lambda: reader.subscribed)
+    numbers = itertools.count()
+
+    def take(subscription: Any) -> Any:
+        time.sleep(0.01)
+        return Float64(data=1.0), {'publication_sequence_number': next(numbers),
+                                   'received_timestamp': time.time_ns()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subscriptions, 'take_message', take)
+        start = time.monotonic()
+        own.bridge._facts._read_waiting()
+        assert time.monotonic() < start + 5.0
+    assert own.bridge._facts._lost == {'load': 1}, 'those that are left were not seen'
+    own.wait(handle.cancel_goal_async())
 
 
 def test_publishers_with_different_qos_are_all_read(own: Rig) -> None:

@@ -20,7 +20,7 @@ from ...ros.interfaces.qos import state_qos
 from ...ros.node.diagnostics import ERROR, Health, OK, WARN
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.memory import keep_memory, LARGE_TYPES
-from ...ros.node.subscriptions import Subscriptions, TopicNeed
+from ...ros.node.subscriptions import READ_TIME, Subscriptions, TopicNeed
 from ...ros.node.timers import Alarm, Timeout
 from ...world.evidence import Validity
 from ...world.expressions.value_types import schema_of_kind
@@ -176,8 +176,9 @@ class Facts:
         if not self._reading:
             self._reading = True
             try:
+                until = self._node.steady() + READ_TIME
                 for reader in self.subscriptions.readers.values():
-                    reader.read()
+                    reader.read(until)
             finally:
                 self._reading = False
 

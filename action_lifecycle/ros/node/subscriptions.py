@@ -45,6 +45,7 @@ from ...world.facts.facts_file import QosSpec
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
 FAST_POLL_PERIOD = 0.2  #: polling period (s) while a needed topic has no publisher
 POLL_PERIOD = 1.0  #: polling period (s) of the publishers otherwise
+READ_TIME = 1.0  #: longest time (s) for reading messages that wait
 FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
 QUEUE = 4.0  #: s of messages that a queue has room for
@@ -184,18 +185,23 @@ class TopicReader:
         self.read()
         return bool(fitting)
 
-    def read(self) -> None:
-        """Process the messages that wait for the executor, and note which ones were lost."""
+    def read(self, until: float = math.inf) -> None:
+        """
+        Process the messages that wait for the executor, and note which ones were lost.
+
+        It takes at most READ_TIME, and ends at the steady time `until`: messages that come as fast
+        as they are read would keep it from anything else. Those that are left may be lost.
+        """
         if self._subscription is None or self.need.max_rate:
             return
-        for _ in range(self.need.depth + LARGE_DEPTH):
-            found = take_message(self._subscription)
-            if found is None:
-                self._arrivals.caught_up()
-                break
+        until = min(until, self._node.steady() + READ_TIME)
+        while (found := take_message(self._subscription)) is not None:
             self._receive(*found)
+            if self._node.steady() >= until:
+                self.need.lost(SOME)
+                break
         else:
-            self.need.lost(SOME)  # they come faster than they are read
+            self._arrivals.caught_up()
         if self._lost_on_the_way is not None and (lost := self._lost_on_the_way()):
             self.need.lost(lost)
 
