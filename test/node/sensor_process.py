@@ -6,8 +6,8 @@ Sensors in a process of their own: `python sensor_process.py NAME '[{"rate": 100
 
 Of each: topic (of tf: the child frame), kind, rate (Hz), value; dip: s after which one sample is 0
 (0: none), frame of the header, other: another definition of the type. The last argument may be
-`busy`: it publishes nothing and only keeps a core busy. It prints when it came late, which a busy
-machine may make it.
+`busy`: it publishes nothing and only keeps a core busy. It prints which sensor was silent for
+nearly MAX_AGE, or two dips, as it may be on a busy machine.
 """
 
 from __future__ import annotations
@@ -71,17 +71,20 @@ def main(name: str, sensors: list[dict[str, Any]]) -> None:
     start = time.monotonic()
     due = [(start, n, sensor(node, broadcaster, **each)) for n, each in enumerate(sensors)]
     dips = [start + each.get('dip', 0.0) or math.inf for each in sensors]
+    told = [start] * len(sensors)  # when each last published what must be heard
     while True:
         moment, n, publish = due[0]
-        late = time.monotonic() - moment
-        if late > MAX_AGE / 2:
-            print(f'silent for {late:.2f} s', flush=True)
-        time.sleep(max(0.0, -late))
+        time.sleep(max(0.0, moment - time.monotonic()))
         dip = sensors[n].get('dip', 0.0)
         dipped = bool(dip) and time.monotonic() >= dips[n]
         if dipped:
             dips[n] += dip
         publish(dipped)
+        now = time.monotonic()
+        if dipped or not dip:
+            if now >= told[n] + (2 * dip or MAX_AGE) * 0.9:
+                print(f"{sensors[n]['topic']} silent for {now - told[n]:.2f} s", flush=True)
+            told[n] = now
         heapq.heapreplace(due, (moment + 1.0 / sensors[n].get('rate', 1000.0), n, publish))
 
 

@@ -166,7 +166,7 @@ def answers(folder: Path, situations: Sequence[Situation]) -> list[tuple[bool, s
     """
     Return of each situation whether it was confirmed, and what the bridge said.
 
-    A publisher that was silent on a busy machine contradicted nobody: then it is 'silent'.
+    A sensor that itself was silent on a busy machine contradicted nothing: then it is 'silent'.
     """
     fast = any(case.fast for case in situations)
     folder.mkdir()
@@ -195,11 +195,11 @@ def answers(folder: Path, situations: Sequence[Situation]) -> list[tuple[bool, s
             found = [rig.wait(result, 40.0).result for result in results]
     finally:
         rig.close()
-    silent = 'silent' if 'silent for' in (folder / 'sensors.log').read_text() else ''
+    silent = set(re.findall(r'(\w+) silent for', (folder / 'sensors.log').read_text()))
     return [(result.verdict == ConfirmOutcome.Result.CONFIRMED
              if isinstance(result, ConfirmOutcome.Result)
              else result.outcome == ExecuteMotion.Result.EXECUTED,
-             result.error_msg or (silent if case.rival is not None else ''))
+             result.error_msg or ('silent' if f'f{case.seed}' in silent else ''))
             for case, result in zip(situations, found)]
 
 
@@ -221,7 +221,7 @@ def test_nothing_is_confirmed_that_must_not_be(tmp_path: Path) -> None:
     for n, batch in enumerate([*batches, *([case] for case in drawn if case.fast)]):
         for case, (confirmed, text) in zip(batch, answers(tmp_path / str(n), batch)):
             if case.forbidden and confirmed and text == 'silent':
-                figures['not judged: a publisher was silent'] += 1
+                figures['not judged: the sensor was silent'] += 1
             elif case.forbidden:
                 figures['must not be confirmed: ' + case.forbidden] += 1
                 if confirmed:

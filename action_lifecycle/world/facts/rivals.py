@@ -50,7 +50,7 @@ class Rivals:
         self._max_age = max_age
         self._others: dict[Any, float] = {}
         """When a message without the fact came last, by sender or what it is about instead."""
-        self._givers: dict[int, float] = {}  #: when one with the fact came last, by sender
+        self._since: dict[Any, float] = {}  #: since when a sender has sent only such messages
         self._value: Any = None
         self._before: Any = None  #: the value before the last change
         self._returns: list[float] = []  #: times of the last returns to `_before`
@@ -61,7 +61,8 @@ class Rivals:
         """Process a sample of the fact."""
         sender = self._sender()
         if sender is not None:
-            self._givers[sender] = now
+            self._others.pop(sender, None)
+            self._since.pop(sender, None)
         if equal(value, self._value):
             return
         if self._value is not None:
@@ -81,6 +82,7 @@ class Rivals:
         sender = self._sender()
         if sender is not None:
             self._others[sender] = now
+            self._since.setdefault(sender, now)
         elif not self._frame:
             names = getattr(message, 'name', None)
             self._others[tuple(names) if isinstance(names, (list, tuple)) else None] = now
@@ -88,14 +90,15 @@ class Rivals:
     def forget(self) -> None:
         """Forget who sent what: after a loss, senders are taken for one another."""
         self._others.clear()
-        self._givers.clear()
+        self._since.clear()
 
     def settle(self, now: float) -> float:
         """Return for how long (s) a condition must have had its result to count."""
         if self._allowed is not None:
             return math.inf
         lasting = max(self._max_age, OTHERS)
-        others = sum(now < last + lasting and now >= self._givers.get(other, -math.inf) + lasting
+        heard = CALM if self._max_age == math.inf else self._max_age
+        others = sum(now < last + lasting and now >= self._since.get(other, -math.inf) + heard
                      for other, last in self._others.items())
         if len(self.nodes) - others < 2:
             return 0.0

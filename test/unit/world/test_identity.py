@@ -334,15 +334,15 @@ def test_a_second_broadcaster_confirms_nothing_by_its_first_transform() -> None:
     assert answers.outcome == WatchOutcome.TIMED_OUT and "frame 'odom': " in words(answers)
     tf.set_publishers(3.1, '/amcl', '/odometry')  # slam is gone, and so is what it said
     assert tf.model.value('x', 3.1).validity == Validity.UNKNOWN
-    tf.robot(3.1, 3.2)
-    assert tf.model.expression('x < 1', 3.2) == (True, '')
+    tf.robot(3.1, 3.8)
+    assert tf.model.expression('x < 1', 3.8) == (True, '')
 
 
 def test_broadcasters_of_other_frames_delay_nothing_where_senders_are_known() -> None:
     tf = Tf(True, '/amcl', '/odometry')
-    tf.robot(0.0, 0.5)
-    answers = confirm(tf.model, 'x > 0.03', 0.5)
-    tf.robot(0.5, 1.5)
+    tf.robot(0.0, 0.6)
+    answers = confirm(tf.model, 'x > 0.03', 0.6)
+    tf.robot(0.6, 1.0)
     assert answers.outcome == WatchOutcome.CONFIRMED
     assert answers.results[0].stamp == pytest.approx(0.76)
 
@@ -352,8 +352,18 @@ def test_after_a_loss_it_is_learned_anew_who_sends_what() -> None:
     tf.robot(0.0, 0.5)
     tf.model.lost('/tf', 0, 0.5)
     assert tf.model.expression('x < 1', 0.5)[0] is None
-    tf.robot(0.5, 0.6)
-    assert tf.model.expression('x < 1', 0.6) == (True, '')
+    tf.robot(0.5, 1.1)
+    assert tf.model.expression('x < 1', 1.1) == (True, '')
+
+
+def test_a_sender_that_has_just_been_heard_may_give_the_frame() -> None:
+    tf = Tf(True, '/odometry', '/slam')
+    tf.robot(0.0, 1.0, ('map', 5.0))
+    tf.model.lost('/tf', 0, 1.0)
+    answers = confirm(tf.model, 'x > 4', 1.0)
+    tf.send(1.01, AMCL, 'plate', 'base', 0.1)  # the first after the loss
+    tf.send(1.02, SLAM, 'odom', 'map', 5.0)
+    assert answers.outcome is None
 
 
 def test_without_senders_a_pose_counts_later_unless_the_file_says_any() -> None:
