@@ -191,8 +191,8 @@ def answers(folder: Path, situations: Sequence[Situation]) -> list[tuple[bool, s
                 rig.until(lambda topic=topic, count=count:
                           rig.bridge.count_publishers(topic) >= count, 20.0)
             futures = [asked(rig, case) for case in situations]
-            results = [rig.wait(future).get_result_async() for future in futures]
-            found = [rig.wait(result, 40.0).result for result in results]
+            results = [rig.wait(future, 60.0).get_result_async() for future in futures]
+            found = [rig.wait(result, 120.0).result for result in results]
     finally:
         rig.close()
     silent = set(re.findall(r'(\w+) silent for', (folder / 'sensors.log').read_text()))
