@@ -33,6 +33,8 @@ from ...world.expressions.expression import compile_expression
 
 FACT, UNCLEAR = 'fact', 'expression'
 """Types of a `Use`: a fact, and what can't be compared before the action starts."""
+PERMISSION = 'permission'
+"""Type of a `Use` that loosens a check, which only a person decides: `FIELD:allow`."""
 SHOWN = 10
 """Maximum number of names that a fault shows."""
 _WORDS = {'action': 'action server', 'srv': 'service', 'msg': 'topic'}
@@ -254,7 +256,11 @@ def _uses(action: ActionSpec, names: Collection[str] = ()) -> Iterator[Use]:
     for where, _, when in judged_conditions(action):
         yield from _facts_of(where, _without_templates(when.condition),
                              {*own, *RESULT_NAMES, 'iteration'})
+    if action.confirm_unseen == 'allow':
+        yield Use(('confirm_unseen',), 'confirm_unseen:allow', PERMISSION)
     for step in action.steps:
+        if getattr(step, 'foreign_goals', '') == 'allow':
+            yield Use((*step.path, 'foreign_goals'), 'foreign_goals:allow', PERMISSION)
         for field, name, kind in step.uses():
             yield Use((*step.path, field), name, kind)
         written = {key: value for key, value in as_written(step).items() if key not in step.late}

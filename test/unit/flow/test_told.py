@@ -21,6 +21,7 @@ from .test_steering import steered
 ALL = Told(
     things=['arm a/action/B resources: arm', 'light a/srv/C', 'cmd a/msg/D', 'horn tool',
             'checks:look job', 'judge a/srv/V', 'seen checker'], facts=['z', 'parts'])
+PERMITTED = Told(things=[*(ALL.things or []), 'confirm_unseen:allow permission'], facts=ALL.facts)
 MOVE = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 
 
@@ -35,7 +36,7 @@ def faults(action: str, told: Told = ALL, *, more: str = '') -> str:
 
 
 @pytest.mark.parametrize('action', [
-    MOVE, 'motion: {server: /arm, type: a/action/B}, confirm: z > 0', 'tool: {name: horn}',
+    f'{MOVE}, confirm_unseen: allow', MOVE, 'motion: {server: /arm, type: a/action/B}, confirm: z > 0', 'tool: {name: horn}',
     'call: {service: light, type: a/srv/C, success: done.ok}',
     'publish: {topic: cmd, type: a/msg/D}', 'job: {invoke: "checks:look"}',
     f'{MOVE}, parameters: {{limit: 1}}, require: z < limit',
@@ -48,7 +49,7 @@ def faults(action: str, told: Told = ALL, *, more: str = '') -> str:
     'flow: {flow: {flow: inner, actions: {b: {tool: {name: horn}}}}}',
 ])
 def test_what_it_was_told_of_may_be_used(action: str) -> None:
-    assert faults(action) == ''
+    assert faults(action, PERMITTED) == ''
 
 
 @pytest.mark.parametrize('action, told', [
@@ -60,6 +61,10 @@ def test_what_it_was_told_of_may_be_used(action: str) -> None:
      'of: arm a/action/B'),
     ('call: {service: lamp, type: a/srv/C}', "action 'a', call.0.service: there is no service"),
     ('publish: {topic: cmd_vel, type: a/msg/D}', "publish.0.topic: there is no topic 'cmd_vel'"),
+    (f'{MOVE}, confirm_unseen: allow', "action 'a', confirm_unseen: there is no permission "
+     "'confirm_unseen:allow' among those that the planner was told of: none"),
+    ('motion: {server: arm, type: a/action/B, foreign_goals: allow}, confirm: z > 0',
+     "motion.0.foreign_goals: there is no permission 'foreign_goals:allow'"),
     ('tool: {name: siren}', "action 'a', tool.0.name: there is no tool 'siren' among those that "
      'the planner was told of: horn'),
     ('job: {invoke: ["checks:look", "os:system"]}', "job.0.invoke: there is no job 'os:system'"),
