@@ -36,7 +36,8 @@ def faults(action: str, told: Told = ALL, *, more: str = '') -> str:
 
 
 @pytest.mark.parametrize('action', [
-    f'{MOVE}, confirm_unseen: allow', MOVE, 'motion: {server: /arm, type: a/action/B}, confirm: z > 0', 'tool: {name: horn}',
+    f'{MOVE}, confirm_unseen: allow',
+    MOVE, 'motion: {server: /arm, type: a/action/B}, confirm: z > 0', 'tool: {name: horn}',
     'call: {service: light, type: a/srv/C, success: done.ok}',
     'publish: {topic: cmd, type: a/msg/D}', 'job: {invoke: "checks:look"}',
     f'{MOVE}, parameters: {{limit: 1}}, require: z < limit',
