@@ -17,9 +17,12 @@ from ..record.shown import Node, Shown
 from ...lifecycle.text_format import printable
 from ...report.looks import ACTIVE, ENDED, Look, LOOKS
 
-DETAIL_WIDTH = 14.0
+DETAIL_WIDTH = 14.8
 """Room (em) for the detail in a box."""
-_NARROW, _WIDE = frozenset("iljftrI .,:;'|!()[]/·-"), frozenset('mwMW@%—…⚠<>=+~^#&')
+_WIDTHS = {letter: width for letters, width in (
+    ("ijl'|", 0.28), (' .,:;·/I', 0.34), ('tfr()[]!-', 0.42), ('scz_"', 0.55), ('xkvy', 0.6),
+    ('<>=+~^#&w⚠', 0.84), ('mMW@%—…', 1.0)) for letter in letters}
+"""Widths (em) in DejaVu Sans, the widest of the usual fonts."""
 WARNING = ' ⚠'
 """Marks actions of which an attempt failed."""
 
@@ -72,12 +75,12 @@ def fitting(text: str, width: float) -> str:
 
 
 def _width(letter: str) -> float:
-    """Return the width (em) of a letter in fonts without serifs, as of DejaVu Sans, the widest."""
-    if letter in _NARROW:
-        return 0.41
-    if letter in _WIDE or unicodedata.east_asian_width(letter) in 'WF':
+    """Return the width (em) of a letter, rather too much."""
+    if letter in _WIDTHS:
+        return _WIDTHS[letter]
+    if unicodedata.east_asian_width(letter) in 'WF':
         return 1.0
-    return 0.78 if letter.isupper() else 0.63
+    return 0.78 if letter.isupper() else 0.635
 
 
 def group_look(looks: Mapping[str, int]) -> Look:

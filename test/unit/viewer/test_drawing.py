@@ -10,7 +10,7 @@ from functools import partial
 import xml.etree.ElementTree as ElementTree
 
 from action_lifecycle.report.looks import LOOKS
-from action_lifecycle.viewer.graph.cells import fitting, group_look
+from action_lifecycle.viewer.graph.cells import DETAIL_WIDTH, fitting, group_look
 from action_lifecycle.viewer.graph.drawing import Drawing
 from action_lifecycle.viewer.graph.style import graph_style
 from action_lifecycle.viewer.record.shown import Node, Shown
@@ -147,8 +147,15 @@ def test_the_style_has_both_modes(dark: str) -> None:
 
 
 @pytest.mark.parametrize(('text', 'most'), [
-    ('W' * 50, 13), ('\u4e16' * 50, 13), ('i' * 50, 30), ('pick_and_place_part_of_the_lid', 23)])
+    ('W' * 50, 13), ('\u4e16' * 50, 13), ('i' * 50, 43), ('pick_and_place_part_of_the_lid', 23)])
 def test_a_text_that_is_too_long_for_its_box_is_cut_by_its_width(text: str, most: int) -> None:
     cut = fitting(text, 13.0)
     assert cut.endswith('…') and cut[:-1] == text[:len(cut) - 1] and most - 2 <= len(cut) <= most
-    assert fitting(cut, 13.0) == cut and fitting('pick', 13.0) == 'pick' and fitting('', 1.0) == ''
+    assert fitting(cut, 13.0) == cut
+    assert fitting('pick', 13.0) == 'pick' and fitting('', 1.0) == ''
+
+
+def test_the_usual_details_fit() -> None:
+    for detail in ('motion · succeeded · try 2 ⚠', 'motion · executing · try 2',
+                   'call · confirming'):
+        assert fitting(detail, DETAIL_WIDTH) == detail
