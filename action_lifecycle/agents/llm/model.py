@@ -11,10 +11,12 @@ sent to the model, up to a maximum number of tries.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+import contextlib
 from dataclasses import dataclass, field
 import json
 import logging
+import math
 import os
 import random
 from typing import Any
@@ -31,7 +33,9 @@ MAX_BODY = 4 * 2**20
 MAX_PROMPT = 2**20
 """Maximum length of a request, in characters of all messages."""
 MAX_SHOWN = 4000  # maximum length of a refused answer that is sent back
+_MAX_WORDS, _WORDS_TIME = 4096, 2.0  # what is read of the text of an error: bytes, s
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # s, after the endpoint failed
+_LONGEST_WISH = 3600.0  # s; maximum of Retry-After that is obeyed
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 
 Message = Mapping[str, str]
@@ -50,6 +54,16 @@ class _Refused(Exception):
     def __init__(self, answer: str, faults: Sequence[str]) -> None:
         self.answer = answer
         self.faults = faults
+
+
+class _Status(Exception):
+    """The endpoint answered with a status that is no success, and with these words."""
+
+    def __init__(self, code: int, words: str, retry_after: str | None) -> None:
+        super().__init__(f'the endpoint says {code}')
+        self.code = code
+        self.words = words
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,10 @@ class LanguageModel:
                 'a language model needs openai: pip install action_lifecycle[openai]') from error
         self._openai = openai
         self._client: Any = openai.AsyncOpenAI(
-            api_key=self.settings.key or 'none', base_url=self.settings.base_url, max_retries=0)
+            api_key=self.settings.key or 'none', base_url=self.settings.base_url, max_retries=0,
+            default_headers={'Accept-Encoding': 'identity'},
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={'response': [_require_success]}))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -156,18 +173,18 @@ class LanguageModel:
                     {'role': 'assistant', 'content': whole_characters(refused.answer[:MAX_SHOWN])},
                     {'role': 'user', 'content': f'This answer is refused:\n{faults[:MAX_SHOWN]}\n'
                      'Answer again, with JSON of the schema and nothing else.'}]
-            except self._openai.APIStatusError as error:
-                failed.append(f'the endpoint says {error.status_code}')
-                if error.status_code not in _AGAIN:
-                    raise ModelError(f'the endpoint says {error.status_code}: '
-                                     f'{error.message:.300}') from error
+            except (self._openai.APIError, _Status, OSError) as error:
+                cause = error.__cause__ or error  # some versions of openai wrap _Status
                 failures += 1
-                await asyncio.sleep(_pause(failures, error.response.headers.get('retry-after')))
-            except (self._openai.APIError, OSError) as error:
-                cause = error.__cause__ or error
-                failed.append(f'the endpoint can not be reached: {cause!s:.200}')
-                failures += 1
-                await asyncio.sleep(_pause(failures, None))
+                wanted = None
+                if isinstance(cause, _Status):
+                    failed.append(str(cause))
+                    if cause.code not in _AGAIN:
+                        raise ModelError(f'{cause}: {cause.words:.300}') from None
+                    wanted = cause.retry_after
+                else:
+                    failed.append(f'the endpoint can not be reached: {cause!s:.200}')
+                await asyncio.sleep(_pause(failures, wanted))
 
     async def _complete(self, messages: list[Message], schema: Mapping[str, Any]) -> str:
         """Return the content of one completion; raises _Refused for one longer than MAX_BODY."""
@@ -178,10 +195,15 @@ class LanguageModel:
                 'name': 'answer', 'schema': dict(schema), 'strict': True}},
             timeout=self.settings.time_limit,
         ) as response:
-            async for chunk in _chunks(response):
-                body += chunk
-                if len(body) > MAX_BODY:
-                    raise _Refused('', [f'the response is longer than {MAX_BODY} bytes'])
+            if encoding := _encoding(response):
+                raise ModelError(f'the endpoint sends its answers as {encoding!r:.50}; expected '
+                                 'no Content-Encoding, as it was asked for')
+            try:
+                complete = await _read(response.http_response, body, MAX_BODY)
+            except Exception as error:  # HTTP library errors, which openai does not convert here
+                raise ConnectionError(f'cut off: {error}') from error
+            if not complete:
+                raise _Refused('', [f'the response is longer than {MAX_BODY} bytes'])
         try:
             choice = read_json(bytes(body), 'the response', most=MAX_BODY)['choices'][0]
             text, why = choice['message'].get('content'), choice.get('finish_reason')
@@ -194,12 +216,32 @@ class LanguageModel:
         return text
 
 
-async def _chunks(response: Any) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in response.iter_bytes():
-            yield chunk
-    except Exception as error:  # HTTP library errors, which openai does not convert here
-        raise ConnectionError(f'cut off: {error}') from error
+async def _require_success(response: Any) -> None:
+    """Raise _Status before the client reads an error, which it would do without a limit."""
+    if 200 <= response.status_code < 300:
+        return
+    words = bytearray()
+    with contextlib.suppress(Exception):  # too slow, or cut off: the status is what counts
+        await asyncio.wait_for(_read(response, words, _MAX_WORDS), _WORDS_TIME)
+    text = '' if _encoding(response) else ' '.join(words.decode('utf-8', 'replace').split())
+    if moved := response.headers.get('location'):
+        text = f'it has moved to {moved}; set the URL of the endpoint to that'
+    raise _Status(response.status_code, text, response.headers.get('retry-after'))
+
+
+async def _read(response: Any, body: bytearray, most: int) -> bool:
+    """Append at most `most` bytes of a response to `body`, not decoded; return if that is all."""
+    async for chunk in response.aiter_raw():
+        body += chunk[:most - len(body) + 1]
+        if len(body) > most:
+            return False
+    return True
+
+
+def _encoding(response: Any) -> str:
+    """Return the Content-Encoding of a response, '' if it has none."""
+    found = str(response.headers.get('content-encoding', '')).strip().lower()
+    return '' if found == 'identity' else found
 
 
 async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
@@ -222,10 +264,11 @@ def whole_characters(text: str) -> str:
 
 def _pause(failures: int, wanted: str | None) -> float:
     """Return the delay (s): the value from the endpoint, else one that grows with `failures`."""
-    try:
-        return min(max(float(wanted or ''), 0.0), 3600.0)
-    except ValueError:
-        return back_off(failures, _FIRST_PAUSE, _LONGEST_PAUSE) * random.uniform(0.8, 1.2)
+    with contextlib.suppress(ValueError):
+        seconds = float(wanted or '')
+        if not math.isnan(seconds):
+            return min(max(seconds, _FIRST_PAUSE), _LONGEST_WISH)
+    return back_off(failures, _FIRST_PAUSE, _LONGEST_PAUSE) * random.uniform(0.8, 1.2)
 
 
 def _message(item: Any) -> Message:

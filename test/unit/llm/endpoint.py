@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import functools
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import json
 import threading
 from typing import Any, Union
+import zlib
+
+import pytest
+
+UNPACKED = 100 * 2**20
+"""Bytes that a bomb unpacks to; more than MAX_BODY, and no harm to the machine of a test."""
 
 
 class Raw:
@@ -29,12 +36,29 @@ class Cut(Raw):
 class Slow:
     """Nothing is sent until the server is closed; with `drip`, a byte now and then."""
 
-    def __init__(self, drip: bool = False) -> None:
+    def __init__(self, drip: bool = False, status: int = 200) -> None:
         self.drip = drip
+        self.status = status
 
 
 class Huge:
     """A response without an end."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
+
+
+def bomb(encoding: str, status: int) -> Raw:
+    """Return a small response that unpacks to UNPACKED bytes."""
+    return Raw(_packed(encoding), status, content_encoding=encoding)
+
+
+@functools.cache
+def _packed(encoding: str) -> bytes:
+    if encoding == 'zstd':
+        return bytes(pytest.importorskip('zstandard').compress(bytes(UNPACKED)))
+    packer = zlib.compressobj(1, wbits=31 if encoding == 'gzip' else 15)
+    return packer.compress(bytes(UNPACKED)) + packer.flush()
 
 
 Answer = Union[str, dict[str, Any], Raw, Slow, Huge]
@@ -83,7 +107,7 @@ class Endpoint:
         if isinstance(answer, Slow):
             self._be_slow(handler, answer)
         elif isinstance(answer, Huge):
-            self._start(handler, 200)
+            self._start(handler, answer.status)
             while not self.closing.is_set():
                 handler.wfile.write(b' ' * 65_536)
         elif isinstance(answer, Raw):
@@ -98,7 +122,7 @@ class Endpoint:
 
     def _be_slow(self, handler: BaseHTTPRequestHandler, answer: Slow) -> None:
         if answer.drip:
-            self._start(handler, 200)
+            self._start(handler, answer.status)
         while not self.closing.wait(0.05):
             if answer.drip:
                 handler.wfile.write(b' ')

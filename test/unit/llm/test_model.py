@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 import time
 from typing import Any
 
 from action_lifecycle.agents.chooser import one_of
-from action_lifecycle.agents.llm.model import MAX_BODY, MAX_PROMPT
+from action_lifecycle.agents.llm.model import _pause, MAX_BODY, MAX_PROMPT
 from action_lifecycle.llm import LanguageModel, ModelError, ModelSettings
 import pytest
 
-from .endpoint import completion, Cut, Endpoint, Huge, Raw, Slow
+from .endpoint import bomb, completion, Cut, Endpoint, Huge, Raw, Slow
 
 pytest.importorskip('openai')
 
@@ -103,6 +104,9 @@ def test_trouble_of_the_endpoint_is_waited_out(endpoint: Endpoint, trouble: Raw)
 @pytest.mark.parametrize('trouble, limit, told', [
     (Slow(), 1, 'no usable answer within 1 s'),
     (Slow(drip=True), 1, 'no usable answer within 1 s'),
+    (Slow(drip=True, status=500), 4, 'the endpoint says 500'),
+    (Huge(500), 4, 'the endpoint says 500'),
+    (Raw(b'{}', 429, retry_after='nan'), 4, 'the endpoint says 429'),
     (Raw(b'{}', 500), 4, 'the endpoint says 500'),
     (Raw(b'{}', 429, retry_after='100000'), 4, 'the endpoint says 429'),
     (Cut(b'{'), 4, 'the endpoint can not be reached')])
@@ -129,6 +133,54 @@ def test_a_response_that_is_too_long_is_not_read_to_its_end(endpoint: Endpoint, 
     endpoint.answers = [huge, RIGHT]
     assert ask() == RIGHT
     assert f'longer than {MAX_BODY} bytes' in endpoint.requests[1]['messages'][-1]['content']
+
+
+@pytest.mark.parametrize('encoding', ['gzip', 'deflate', 'zstd'])
+@pytest.mark.parametrize('status, told', [
+    (200, "the endpoint sends its answers as '{}'"), (307, 'the endpoint says 307'),
+    (400, 'the endpoint says 400'), (500, 'within 2 s .the endpoint says 500')])
+def test_a_compressed_answer_of_any_status_is_not_unpacked(
+    endpoint: Endpoint, encoding: str, status: int, told: str
+) -> None:
+    endpoint.always = bomb(encoding, status)
+    Path('/proc/self/clear_refs').write_text('5')  # the peak begins anew
+    before, started = peak_of_memory(), time.monotonic()
+    with pytest.raises(ModelError, match=told.format(encoding)):
+        ask(time_limit=2.0)
+    assert peak_of_memory() - before < 64 * 2**10 and time.monotonic() - started < 9
+
+
+def peak_of_memory() -> int:
+    """Return the largest resident size, in kB."""
+    return int(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])
+
+
+@pytest.mark.parametrize('status', [400, 404])
+def test_the_words_of_an_error_are_read_in_part_and_not_for_long(
+    endpoint: Endpoint, status: int
+) -> None:
+    for endpoint.always in (Huge(status), Slow(drip=True, status=status)):
+        started = time.monotonic()
+        with pytest.raises(ModelError, match=f'the endpoint says {status}'):
+            ask(time_limit=60.0)
+        assert time.monotonic() - started < 30
+
+
+def test_an_endpoint_that_has_moved_is_told_and_not_followed_with_the_key(
+    endpoint: Endpoint
+) -> None:
+    endpoint.always = Raw(b'', 307, location='http://elsewhere/v1')
+    with pytest.raises(ModelError, match='says 307: it has moved to http://elsewhere/v1; set'):
+        ask()
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize('wanted, least, most', [
+    ('-5', 0.5, 0.5), ('0', 0.5, 0.5), ('-inf', 0.5, 0.5), ('7', 7.0, 7.0),
+    ('1e300', 3600.0, 3600.0), ('inf', 3600.0, 3600.0), ('nan', 0.4, 0.6), ('', 0.4, 0.6),
+    ('Wed, 21 Oct 2026 07:28:00 GMT', 0.4, 0.6)])
+def test_a_wish_to_wait_is_limited_on_both_sides(wanted: str, least: float, most: float) -> None:
+    assert least <= _pause(1, wanted) <= most
 
 
 def test_a_request_that_is_too_long_is_not_sent(endpoint: Endpoint) -> None:
