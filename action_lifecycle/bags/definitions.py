@@ -48,8 +48,10 @@ def type_table(name: str, definition: Definition) -> dict[str, TypeDef]:
     """
     if not _TYPE.match(name):
         raise BagError(f"type '{name}': expected a name such as sensor_msgs/msg/JointState")
-    parsed = _parsed(name, definition) if definition.text.strip() or definition.encoding else {}
+    parsed = _parsed(name, definition) if definition.text.strip() else {}
     known = parsed if name in parsed else _jazzy()
+    if name not in known and definition == ('ros2msg', ''):
+        known = _parsed(name, definition)  # a message without fields has an empty file
     if name not in known:
         raise BagError(f"type '{name}' is not defined in the bag, and it is no type of ROS 2 Jazzy"
                        f'{nearest(name, known)}: record with the message definitions (MCAP; '

@@ -10,12 +10,19 @@ from bisect import bisect_left, bisect_right
 import math
 
 from ..bag import Bag
-from ..storage import Gap
+from ..definitions import type_table
+from ..storage import Definition, Gap
 from ...documents.stamps import from_ns, to_seconds
 from ...world.model import JUMP
 
-CLOCK = '/clock'
+CLOCK, CLOCK_TYPE = '/clock', 'rosgraph_msgs/msg/Clock'
 SIMULATED = 1e8  #: s; smaller ROS times are simulated
+
+
+def has_clock(bag: Bag) -> bool:
+    """Whether the bag has the topic /clock with the messages of ROS 2."""
+    return CLOCK in bag.topics and bag.topics[CLOCK].type == CLOCK_TYPE \
+        and bag.type_of(CLOCK).table == type_table(CLOCK_TYPE, Definition())
 
 
 class SimulatedTime:
@@ -23,7 +30,7 @@ class SimulatedTime:
 
     def __init__(self, bag: Bag) -> None:
         self._logged, self._simulated = array('d'), array('d')
-        if CLOCK in bag.topics:
+        if has_clock(bag):
             for entry in bag.messages([CLOCK]):
                 self._logged.append(entry.log_time)
                 self._simulated.append(to_seconds(entry.message.clock))

@@ -15,7 +15,7 @@ import functools
 from typing import Any, NamedTuple
 
 from .agenda import Agenda
-from .clock import CLOCK, SIMULATED, SimulatedTime
+from .clock import CLOCK, has_clock, SIMULATED, SimulatedTime
 from .comparison import Comparison, evidence_differences
 from .recorded import MAINTAIN, MAINTAINED, Recorded, VIOLATED
 from .topic_names import TopicNames
@@ -31,6 +31,9 @@ from ...world.watches import Watch
 
 NOT_UNIQUE = ('the simulated time jumps back in the bag (a reset): times in it are not unique; '
               'split the bag there')
+NOT_IN_ORDER = ('times jump back in the bag, in the order of writing: the recorder wrote in '
+                'another order, or its clock was set back; if only the order is wrong, sort the '
+                'bag by log time')
 GRACE = 0.1  #: s after a violation, since recorders may have received its sample later
 TOLERANCE = 0.005  #: s between the arrival at the bridge and at the recorder
 
@@ -81,7 +84,7 @@ class _Run:
     def compare(self, recorded: Sequence[Recorded]) -> list[Comparison]:
         span = self._bag.span() or (0.0, 0.0)
         if any(entry.started < SIMULATED for entry in recorded) \
-                and span[0] >= SIMULATED and CLOCK in self._bag.topics:
+                and span[0] >= SIMULATED and has_clock(self._bag):
             self._simulated = SimulatedTime(self._bag)
             span = self._simulated.span() or (0.0, 0.0)
         asked = {index: question for index, entry in enumerate(recorded)
@@ -222,7 +225,9 @@ class _Run:
         """Return the answer; not comparable if messages may be missing in its time."""
         entry = answer.recorded
         if self._bag.time_went_back() and not answer.reason:
-            return Comparison(entry, answer.conditions, reason=NOT_UNIQUE)
+            span = self._bag.span()
+            return Comparison(entry, answer.conditions, reason=NOT_IN_ORDER if span is not None
+                              and span[0] >= SIMULATED else NOT_UNIQUE)
         first = min(entry.started, entry.after or entry.started)
         last = max(entry.ended, answer.ended)
         for gap in self._bag.gaps:

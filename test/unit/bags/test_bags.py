@@ -13,10 +13,12 @@ from types import SimpleNamespace
 
 from action_lifecycle.bags import BagError, BagWriter, folder, read_bag
 from action_lifecycle.bags.field_kinds import BagFieldKinds
+from action_lifecycle.bags.replay.clock import SimulatedTime
 from action_lifecycle.documents.stamps import from_ns, to_ns
 from action_lifecycle.world.expressions.value_types import Kind
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
+from mcap.writer import Writer
 import pytest
 
 from .bag_files import by_mcap, by_us, FORMATS, gap, one_db3, Row, rows, START
@@ -134,6 +136,41 @@ def test_a_damaged_chunk_is_left_out_and_named(tmp_path: Path) -> None:
     missing = [when for _, when, _ in ROWS if when not in set(found)]
     assert 0 < len(missing) < 120
     assert gaps[0].start <= to_ns(missing[0]) and to_ns(missing[-1]) <= gaps[0].end
+
+
+def with_schema(path: Path, topic: str, name: str, encoding: str) -> Path:
+    """Write a bag with one message, an empty string, and a schema without a text."""
+    with path.open('wb') as output:
+        writer = Writer(output)
+        writer.start(profile='ros2', library='another recorder')
+        channel = writer.register_channel(
+            topic=topic, message_encoding='cdr',
+            schema_id=writer.register_schema(name=name, encoding=encoding, data=b''))
+        writer.add_message(
+            channel, to_ns(START), b'\x00\x01\x00\x00\x01\x00\x00\x00\x00', to_ns(START))
+        writer.finish()
+    return path
+
+
+@pytest.mark.parametrize('encoding', ['ros2msg', 'ros2idl', ''])
+def test_a_schema_without_a_text_is_no_definition(encoding: str, tmp_path: Path) -> None:
+    path = with_schema(tmp_path / 'a.mcap', '/said', 'std_msgs/msg/String', encoding)
+    with read_bag(path) as bag:
+        entry, = bag.messages()
+        assert entry.message.data == ''
+    path = with_schema(tmp_path / 'b.mcap', '/said', 'cell_msgs/msg/Nothing', encoding)
+    with read_bag(path) as bag:
+        if encoding == 'ros2msg':  # a message without fields
+            assert not bag.type_of('/said').table['cell_msgs/msg/Nothing'].fields
+        else:
+            with pytest.raises(BagError, match='is not defined in the bag'):
+                list(bag.messages())
+
+
+def test_a_clock_of_another_type_gives_no_simulated_time(tmp_path: Path) -> None:
+    path = with_schema(tmp_path / 'a.mcap', '/clock', 'std_msgs/msg/String', 'ros2msg')
+    with read_bag(path) as bag:
+        assert SimulatedTime(bag).span() is None
 
 
 def test_what_is_no_bag_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from action_lifecycle.bags.replay import JournaledRuns
 from action_lifecycle.bags.replay.flow_conditions import FlowConditions
 from action_lifecycle.cli import main
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader
+from mcap.reader import make_reader
+from mcap.writer import Writer
 import pytest
 
 from .judged_runs import Runs, statuses
@@ -133,6 +135,28 @@ def test_the_verb_says_where_the_verdicts_are_from(
     assert {one['source'] for one in data['confirmations']} == {'journal'}
     assert {one['kind'] for one in data['confirmations']} == {'confirm', 'require'}
     assert any('alone.traces: no traces' in note for note in data['notes'])
+
+
+def test_a_bag_in_another_order_is_not_told_as_a_reset_of_simulated_time(
+    runs: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / 'reversed.mcap'
+    with runs.bag.open('rb') as source, path.open('wb') as output:
+        writer = Writer(output)
+        writer.start(profile='ros2', library='another recorder')
+        channels: dict[int, int] = {}
+        for schema, channel, message in make_reader(source).iter_messages(reverse=True):
+            if channel.id not in channels:
+                channels[channel.id] = writer.register_channel(
+                    topic=channel.topic, message_encoding='cdr', metadata=channel.metadata,
+                    schema_id=writer.register_schema(schema.name, schema.encoding, schema.data))
+            writer.add_message(channels[channel.id], message.log_time, message.data,
+                               message.publish_time)
+        writer.finish()
+    main(['replay', '--facts', str(runs.folder / 'facts.yaml'), '--journal', str(runs.journal),
+          '--json', '--all', str(path)])
+    shown = capsys.readouterr().out
+    assert 'wrote in another order' in shown and 'simulated' not in shown
 
 
 def test_runs_outside_of_the_time_of_the_bag_are_left_out(runs: Runs) -> None:
