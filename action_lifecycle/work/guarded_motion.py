@@ -159,13 +159,10 @@ class GuardedMotion:
         step = self.request.steps[index]
         limit = self._host.steady() + step.server_timeout
         goal = None
-        # Another client may have moved it meanwhile, by a goal that has ended by now.
-        again = index == 0 and self.request.attempt > 1 and self._waits_for_others(index)
         while goal is None or self._host.trouble() is not None or self.steps.foreign(index):
-            if again or self._foreign(index):
+            if self._foreign(index):
                 if not await self._until_free(index):
                     return None
-                again = False
                 limit = self._host.steady() + step.server_timeout
             if not await self._until_ready(index, limit):
                 return None

@@ -191,10 +191,11 @@ class Rig(OrdersRig):
         for flow in flows:
             self.cancel(flow)
         self.until(lambda: self.over(plan, flows, answers), 40.0, 'the flows end')
+        moves, locked = self.robot.running(), self.locked()
         self.robot.tell('release')
         self.until_still()
         self.unlock()
-        return self.judged(plan, lines, rows)
+        return self.judged(plan, lines, rows, bool(moves) and not locked)
 
     def kill_and_restart(self, victim: str) -> None:
         for name in VICTIMS[victim]:
@@ -229,10 +230,15 @@ class Rig(OrdersRig):
             self.repeat(lambda: self.call(ClearStop, 'clear_stop', reason='looked'), clear,
                         'the unlock')
 
-    def judged(self, plan: Plan, lines: int, rows: int) -> list[Violation]:
+    def judged(self, plan: Plan, lines: int, rows: int, free: bool) -> list[Violation]:
+        """Return what must not be; `free`: it moved at the end, and was not locked."""
         of_run = read_journal(self.journal_path)[rows:]
         case = Case(of_run, self.robot.log()[lines:])
         ours = [one for one in judge(case) if one.kind not in ('sequence', 'unknown motion')]
+        # Another client that comes when ours has ended does not concern us.
+        if free and (plan.end != 'preempted by another client' or any(
+                line['event'] == 'aborted' for line in case.lines)):
+            ours.append(Violation('outlives its end', 'it moves and is not locked'))
         by_word = [] if plan.given != 'nowhere' or plan.end == 'server died' \
             else [one for one in ours if one.kind in BY_WORD]
         sent = sum(line['event'] == 'asked' for line in case.lines)

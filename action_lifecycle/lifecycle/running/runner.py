@@ -18,11 +18,12 @@ from .fallback_states import FallingBack
 from .verification_states import Verifying
 from .work_states import Working
 from ..fragment import fragment_of
-from ..ports import Confirmation
-from ..states import ActionOutcome, ActionState, ErrorCode
+from ..ports import Confirmation, WorkResult
+from ..states import ActionOutcome, ActionState, ErrorCode, FOREIGN_GOAL
 from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError
 
+STANDSTILL_PERIOD = 0.5  #: s between two judgements whether a robot that others have moved stands
 WAITING = frozenset({
     ActionState.ASSIGNED, ActionState.ERROR, ActionState.FALLBACK_REQUESTED,
     ActionState.FALLBACK_RECEIVED, ActionState.PENDING})
@@ -180,6 +181,21 @@ class ActionRunner(Working, Verifying, FallingBack):
         self._render()
         self._forget_orders()
         self._watch_deadline(0.0)
+        if action.failed_with is FOREIGN_GOAL and action.foreign_goals != 'allow':
+            self._judge_stop(self._stop_judged)
+        else:
+            self._prepare()
+
+    def _stop_judged(self, stop: WorkResult) -> None:
+        """Begin the attempt when what another client's goal has moved stands."""
+        if stop.stopped:
+            self._prepare()
+        else:
+            self._told(0, -1.0, f'waits for standstill: {stop.error_msg}')
+            self._later(STANDSTILL_PERIOD, lambda: self._judge_stop(self._stop_judged))
+
+    def _prepare(self) -> None:
+        action = self.action
         if self.fetch is None:
             self._require()
             return

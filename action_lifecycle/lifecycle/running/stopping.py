@@ -190,12 +190,11 @@ class Stopping(RunnerBase):
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
         is_stopping = self._canceled_by is not None
-        if (is_stopping or self._judging is not None) and code is not ErrorCode.CANCELED:
+        ends = self._judging is not None and self._has_moved
+        if (is_stopping or ends) and code is not ErrorCode.CANCELED:
             return
         self._canceled_by = code, reason, actor  # a person's cancel goes before a time limit
-        if self._unwritten == 'fail':
-            return  # repeated with what is ordered now
-        if self._judging is not None:
+        if self._unwritten == 'fail' or ends:
             return  # it fails with what is ordered now
         if not self._works():
             self._left()  # else an answer could come before a row that has to be repeated

@@ -13,6 +13,13 @@ import pytest
 from .scripted import GO, MOVE, run, STILL
 
 RETRY = '    retry: {times: 3, delay: 0.5}\n'
+MAST = """\
+  mast:
+    after: {move: completion}
+    resources: [base]
+    motion: {server: mast, type: a/action/Go}
+    confirm: speed < 0.01
+"""
 AGAIN = '    fallback: [{strategy: retry}, {strategy: ask, options: {never: give_up}}]\n'
 
 
@@ -69,13 +76,7 @@ def test_a_person_may_take_the_server_over_for_one_attempt(at: float) -> None:
 def test_giving_up_while_the_operator_drives_keeps_the_resources_locked(
     speed: float, policy: str, error: str
 ) -> None:
-    text = flow(policy).replace('confirm:', 'resources: [base]\n    confirm:') + """\
-  mast:
-    after: {move: completion}
-    resources: [base]
-    motion: {server: mast, type: a/action/Go}
-    confirm: speed < 0.01
-"""
+    text = flow(policy).replace('confirm:', 'resources: [base]\n    confirm:') + MAST
     report, robot = run(text, servers={'arm': GO}, events=operator(1.0, 40.0, speed),
                         answers={'move': ['give_up']}, within=60.0)
     assert report.actions['move'].outcome == 'failed'
@@ -141,12 +142,30 @@ def test_the_next_attempt_waits_for_the_standstill_when_the_other_goal_has_ended
               Event(at=20.0, facts={'speed': 0.0})]
     report, _ = run(flow(policy, '    idempotent: true\n'), servers={'arm': GO}, events=events,
                     answers=answers)
-    assert len(report.asked) == len(answers)
-    if kill:  # whether the second goal was sent is not known then
-        assert report.actions['move'].error == 'STOP_UNCONFIRMED' and len(sent(report)) == 1
-    else:
-        assert report.outcome == 'succeeded', report.error_msg
-        assert len(sent(report)) == 2 and 20.0 < sent(report)[1] < 22.0
+    assert report.outcome == 'succeeded' and len(report.asked) == len(answers)
+    assert len(sent(report)) == 2 and 20.0 < sent(report)[1] < 22.0
+
+
+@pytest.mark.parametrize('seconds', [1.0, 40.0])
+@pytest.mark.parametrize(('policy', 'answers'), [('wait', []), ('ask', ['retry'])])
+@pytest.mark.parametrize(('how', 'error'), [
+    ('canceled', 'CANCELED'), ('killed and canceled', 'CANCELED'),
+    ('out of time', 'DEADLINE_EXCEEDED')])
+def test_a_wait_that_ends_while_the_robot_moves_keeps_the_resources_locked(
+    how: str, error: str, policy: str, answers: list[str], seconds: float
+) -> None:
+    limit = '    timeout: 6\n' if how == 'out of time' else ''
+    events = operator(1.0, seconds)[:1]
+    if how == 'killed and canceled':
+        events.append(Event(at=7.0, kill=True))
+    if not limit:
+        events.append(Event(at=12.0, cancel=True))
+    report, robot = run(
+        flow(policy, limit).replace('confirm:', 'resources: [base]\n    confirm:') + MAST,
+        servers={'arm': GO}, events=events, answers={'move': answers}, within=60.0)
+    move = report.actions['move']
+    assert move.error == error and robot.servers.count('mast') == 0
+    assert [row.action_id for row in report.rows if row.event == 'lock'] == ['base']
 
 
 def test_waiting_ends_with_the_time_limit_of_the_action() -> None:
