@@ -41,6 +41,7 @@ _CHUNK = struct.Struct('<QQQII')  # first and last log time, size, CRC, length o
 _HEADER, _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE_RECORD, _CHUNK_RECORD, _INDEX = range(1, 8)
 _CHUNK_INDEX, _STATISTICS, _DATA_END = 8, 11, 15
 _DEFINITION_LIMIT = 4 << 20
+_WAITING_LIMIT = 200 << 20  # bytes of messages that wait for earlier ones of other chunks
 _LAST = 2 ** 63 - 1
 
 
@@ -108,10 +109,12 @@ class McapFile(StorageFile):
                          if block.channels is None or block.channels & wanted),
                         key=lambda block: block.start)
         waiting: list[tuple[int, int, RawMessage]] = []
-        number = 0
+        number = held = 0
         for block in blocks:
             while waiting and waiting[0][0] < block.start:
-                yield heapq.heappop(waiting)[2]
+                message = heapq.heappop(waiting)[2]
+                held -= len(message.data)
+                yield message
             self._times.pop(block.offset, None)  # of an earlier reading
             for message in self._messages_in(block):
                 if block.chunk:
@@ -119,6 +122,11 @@ class McapFile(StorageFile):
                 if message.channel in wanted:
                     heapq.heappush(waiting, (message.log_time, number, message))
                     number += 1
+                    held += len(message.data)
+                    if held > _WAITING_LIMIT:
+                        raise BagError(
+                            f'{self._path}: chunks that overlap in time hold more than '
+                            f'{_WAITING_LIMIT} bytes; sort the bag by log time')
         while waiting:
             yield heapq.heappop(waiting)[2]
 
@@ -294,7 +302,7 @@ class McapFile(StorageFile):
             self._file.seek(block.offset)
             yield _message(self._file.read(block.length))
 
-    def _records_in(self, block: _Block) -> Iterator[tuple[int, bytes]]:
+    def _records_in(self, block: _Block) -> Iterator[tuple[int, memoryview]]:
         """Yield opcode and content of the whole records of a chunk; notes what is damaged."""
         try:
             data, whole = self._unpacked(block)
@@ -312,7 +320,7 @@ class McapFile(StorageFile):
             offset += length
             if opcode in (_SCHEMA, _CHANNEL):
                 try:
-                    self._define(self._parsed(opcode, content))
+                    self._define(self._parsed(opcode, bytes(content)))
                 except (struct.error, ValueError, self._end_of_file()):
                     whole = False
             else:
@@ -320,18 +328,18 @@ class McapFile(StorageFile):
         if not whole:
             self._damaged(block, 'it is not whole')
 
-    def _unpacked(self, block: _Block) -> tuple[bytes, bool]:
+    def _unpacked(self, block: _Block) -> tuple[memoryview, bool]:
         """Return the content of a chunk, and whether it is whole."""
         self._file.seek(block.offset)
-        content = self._file.read(min(block.length, MESSAGE_LIMIT))
+        content = memoryview(self._file.read(min(block.length, MESSAGE_LIMIT)))
         _, _, size, crc, name_length = _CHUNK.unpack_from(content)
         at = _CHUNK.size + name_length
-        compression = content[_CHUNK.size:at].decode()
+        compression = bytes(content[_CHUNK.size:at]).decode()
         packed_size, = struct.unpack_from('<Q', content, at)
         packed = content[at + 8:at + 8 + packed_size]
         if size > MESSAGE_LIMIT:
             raise ValueError(f'{size} bytes unpacked, at most {MESSAGE_LIMIT} are expected')
-        data = unpack(compression, packed, size)
+        data = memoryview(unpack(compression, packed, size))
         whole = len(data) == size and len(packed) == packed_size
         if whole and crc and zlib.crc32(data) != crc:
             raise ValueError('its check sum is wrong')
@@ -362,12 +370,12 @@ def _span(times: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(start for start, _ in times), max(end for _, end in times)
 
 
-def _message(data: bytes) -> RawMessage:
+def _message(data: bytes | memoryview) -> RawMessage:
     channel, _, log_time, publish_time = _MESSAGE.unpack_from(data)
-    return RawMessage(channel, log_time, publish_time, data[_MESSAGE.size:])
+    return RawMessage(channel, log_time, publish_time, bytes(data[_MESSAGE.size:]))
 
 
-def unpack(compression: str, packed: bytes, size: int) -> bytes:
+def unpack(compression: str, packed: memoryview, size: int) -> bytes | memoryview:
     """Return unpacked data: at most `size` bytes, fewer if `packed` is cut off."""
     if compression == '':
         return packed[:size]

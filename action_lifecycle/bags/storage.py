@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .errors import library
 
 RESET = 10 ** 9  #: ns; recorders may write messages in another order by less
-MESSAGE_LIMIT = 1 << 30  #: bytes of one message, or of one chunk when unpacked
+MESSAGE_LIMIT = 100 << 20  #: bytes of one message, or of one chunk when unpacked
 _ZSTD = b'\x28\xb5\x2f\xfd'  # how a frame of zstd begins; no serialized message does
 _LATCHED = re.compile(r'durability:\s*(1|transient_local)\b')
 
@@ -99,6 +99,6 @@ def unpacked(data: bytes) -> bytes:
         if size > MESSAGE_LIMIT:
             raise ValueError(f'a message of {size} bytes, at most {MESSAGE_LIMIT} are expected')
         return bytes(zstandard.ZstdDecompressor().decompress(
-            data, max_output_size=size if size > 0 else 64 * len(data)))
+            data, max_output_size=size if size > 0 else min(64 * len(data), MESSAGE_LIMIT)))
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from None

@@ -11,9 +11,10 @@ import time
 import tracemalloc
 from types import SimpleNamespace
 
-from action_lifecycle.bags import BagError, BagWriter, folder, read_bag
+from action_lifecycle.bags import BagError, BagWriter, folder, mcap_file, read_bag
 from action_lifecycle.bags.field_kinds import BagFieldKinds
 from action_lifecycle.bags.replay.clock import SimulatedTime
+from action_lifecycle.bags.storage import MESSAGE_LIMIT
 from action_lifecycle.documents.stamps import from_ns, to_ns
 from action_lifecycle.world.expressions.value_types import Kind
 from hypothesis import given, HealthCheck, settings
@@ -214,6 +215,29 @@ def test_huge_sparse_files_take_neither_memory_nor_time(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert time.monotonic() - before < 10
+
+
+def test_a_small_chunk_that_unpacks_to_very_much_is_left_out(tmp_path: Path) -> None:
+    path = by_mcap(tmp_path / 'run', [('/gap', START, bytes(MESSAGE_LIMIT)), *ROWS])
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        found, notes = read(path)
+        assert tracemalloc.get_traced_memory()[1] < MESSAGE_LIMIT
+    finally:
+        tracemalloc.stop()
+    assert len(found) == len(ROWS) and f'at most {MESSAGE_LIMIT} are expected' in notes[0]
+
+
+def test_chunks_that_overlap_in_time_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = [*ROWS[::2], *ROWS[1::2]]
+    path = by_mcap(tmp_path / 'run', apart, chunk_size=2000)
+    assert len(read(path)[0]) == len(ROWS)
+    monkeypatch.setattr(mcap_file, '_WAITING_LIMIT', 100)
+    with pytest.raises(BagError, match='chunks that overlap in time .* sort the bag'):
+        read(path)
 
 
 def test_a_compressed_file_does_not_fill_the_disk(
