@@ -94,7 +94,19 @@ class SqliteFile(StorageFile):
                     raise
         raise AssertionError
 
+    def _require_tables(self) -> None:
+        """Refuse views, virtual tables and computed columns, which may take for ever to read."""
+        for name in ('topics', 'messages', 'message_definitions'):
+            found = self._database.execute(
+                'SELECT type, rootpage FROM sqlite_master WHERE name = ?', (name,)).fetchall()
+            computed = [row for row in self._database.execute(f'PRAGMA table_xinfo({name})')
+                        if row[6]] if found else []
+            if computed or any(kind != 'table' or not page for kind, page in found):
+                raise BagError(f"{self._path}: not a bag: '{name}' is not a table of stored "
+                               'values, but computed')
+
     def _read_channels(self) -> None:
+        self._require_tables()
         columns = {row[1] for row in self._database.execute('PRAGMA table_info(topics)')}
         missing = {'id', 'name', 'type', 'serialization_format'} - columns
         if missing:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 import sqlite3
 import time
@@ -238,6 +239,20 @@ def test_chunks_that_overlap_in_time_do_not_fill_the_memory(
     monkeypatch.setattr(mcap_file, '_WAITING_LIMIT', 100)
     with pytest.raises(BagError, match='chunks that overlap in time .* sort the bag'):
         read(path)
+
+
+@pytest.mark.parametrize('change', [
+    'CREATE VIEW messages AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) '
+    "SELECT i AS id, 1 AS topic_id, i AS timestamp, x'00' AS data FROM n",
+    'CREATE TABLE messages (id INTEGER, topic_id INTEGER, timestamp INTEGER, '
+    'data BLOB AS (zeroblob(100000000)))'])
+def test_a_bag_whose_tables_are_computed_is_refused(change: str, tmp_path: Path) -> None:
+    path = one_db3(tmp_path / 'run', ROWS)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute('ALTER TABLE messages RENAME TO stored')
+        database.execute(change)
+    with pytest.raises(BagError, match="'messages' is not a table of stored values"):
+        read_bag(path)
 
 
 def test_a_compressed_file_does_not_fill_the_disk(
