@@ -7,7 +7,8 @@ Several publishers of the topic of one fact, or of one frame of tf.
 Messages do not tell who sent them, but their numbers may (Fast DDS). So with several publishers
 that may give a fact, its newest sample may be contradicted by what another one sends next. A
 condition counts only when it has had one result for as long as a sample is valid (`max_age`): then
-each publisher that gives the fact has been heard, and none has contradicted.
+each publisher that gives the fact has been heard, and none has contradicted. Where numbers tell
+the senders, that is not taken for granted: a publisher that has just appeared is waited for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .arrays import equal
 CALM = 1.0  #: s without another value, of a fact whose samples never become stale
 ALTERNATING = 2  #: returns to the value before the last one that show a contradiction
 OTHERS = 1.0  #: least time (s) for which a message without the fact tells of its publisher
+UNHEARD = 10.0  #: s in which a publisher that the graph shows may still look for the subscription
 SHOWN = 4  #: nodes named in messages
 
 Sender = Callable[[], Optional[int]]
@@ -51,6 +53,8 @@ class Rivals:
         self._others: dict[Any, float] = {}
         """When a message without the fact came last, by sender or what it is about instead."""
         self._since: dict[Any, float] = {}  #: since when a sender has sent only such messages
+        self._heard: set[int] = set()  #: senders
+        self._appeared = now
         self._value: Any = None
         self._before: Any = None  #: the value before the last change
         self._returns: list[float] = []  #: times of the last returns to `_before`
@@ -61,6 +65,7 @@ class Rivals:
         """Process a sample of the fact."""
         sender = self._sender()
         if sender is not None:
+            self._heard.add(sender)
             self._others.pop(sender, None)
             self._since.pop(sender, None)
         if equal(value, self._value):
@@ -81,6 +86,7 @@ class Rivals:
         """
         sender = self._sender()
         if sender is not None:
+            self._heard.add(sender)
             self._others[sender] = now
             self._since.setdefault(sender, now)
         elif not self._frame:
@@ -91,6 +97,7 @@ class Rivals:
         """Forget who sent what: after a loss, senders are taken for one another."""
         self._others.clear()
         self._since.clear()
+        self._heard.clear()
 
     def settle(self, now: float) -> float:
         """Return for how long (s) a condition must have had its result to count."""
@@ -102,6 +109,9 @@ class Rivals:
                      for other, last in self._others.items())
         if len(self.nodes) - others < 2:
             return 0.0
+        if not self._frame and 0 < len(self._heard) < len(self.nodes) \
+                and now < self._appeared + UNHEARD:
+            return math.inf
         if self._max_age == math.inf:
             return math.inf if self._differ else CALM
         return self._max_age

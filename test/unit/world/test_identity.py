@@ -156,6 +156,30 @@ def test_the_publisher_that_appears_with_its_first_sample_confirms_nothing(
     assert answers.outcome == WatchOutcome.TIMED_OUT and NAMED in words(answers)
 
 
+def test_a_publisher_that_has_not_been_heard_yet_is_waited_for(model: WorldModel) -> None:
+    sent_by = 1
+    model.set_publishers('joint_states', BOTH, 0.0, sender=lambda: sent_by)
+    answers = confirm(model, 'gap > 0.01', 0.0, within=20.0)
+    publish(model, 0.0, 4.0, 0.03)  # the other one looks for the subscription
+    assert not answers.results
+    sent_by = 2
+    publish(model, 4.0, 4.1, 0.0)
+    sent_by = 1
+    publish(model, 4.1, 4.5, 0.03)
+    assert not answers.results
+    publish(model, 4.5, 4.7, 0.03)  # both have been heard, the last contradiction 0.5 s ago
+    assert answers.outcome == WatchOutcome.CONFIRMED
+
+
+def test_a_publisher_that_sends_nothing_is_not_waited_for_longer(model: WorldModel) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0, sender=lambda: 1)
+    answers = confirm(model, 'gap > 0.01', 0.0, within=20.0)
+    publish(model, 0.0, 9.9, 0.03)
+    assert not answers.results
+    publish(model, 9.9, 10.1, 0.03)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+
+
 def test_a_noisy_moving_fact_beside_a_silent_publisher_is_confirmed_later(
     model: WorldModel
 ) -> None:
