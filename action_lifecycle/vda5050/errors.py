@@ -39,7 +39,3 @@ class OrderRefused(LifecycleError):
         super().__init__(message)
         self.kind = kind
         self.references = dict(references)
-
-    def as_error(self, references: Mapping[str, Any] = {}) -> dict[str, Any]:
-        """Return the error of the state message; `references`: what all errors refer to."""
-        return error(self.kind, str(self), WARNING, {**references, **self.references})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .broker import MAX_MESSAGE
+from .fields import VERSION
 from .mapping import ActionMapping, Mapped, PREDEFINED
 from .order import MOST_NODES
 from ..flow.files.spec import ParameterSpec
@@ -20,9 +21,10 @@ _TYPES = {'number': 'NUMBER', 'integer': 'INTEGER', 'boolean': 'BOOL', 'text': '
           'list': 'ARRAY', 'mapping': 'OBJECT'}
 
 
-def factsheet(mapped: Mapped, state_interval: float, visualization_interval: float
-              ) -> dict[str, Any]:
-    """Return the factsheet without its header; intervals in s, 0: none."""
+def factsheet(
+    mapped: Mapped, state_interval: float, visualization_interval: float, version: str = VERSION
+) -> dict[str, Any]:
+    """Return the factsheet of a version, without its header; intervals in s, 0: none."""
     given = mapped.spec.factsheet
     timing = {'minOrderInterval': 0.0, 'minStateInterval': 0.1,
               'defaultStateInterval': state_interval}
@@ -43,7 +45,8 @@ def factsheet(mapped: Mapped, state_interval: float, visualization_interval: flo
                 *({'actionType': name, 'actionScopes': ['INSTANT']} for name in PREDEFINED),
                 *(_action(name, action) for name, action in mapped.spec.actions.items())]},
         'agvGeometry': given.agvGeometry, 'loadSpecification': given.loadSpecification,
-        **({'vehicleConfig': given.vehicleConfig} if given.vehicleConfig else {})}
+        **({'vehicleConfig': given.vehicleConfig}
+           if given.vehicleConfig and version == VERSION else {})}
 
 
 def _action(name: str, action: ActionMapping) -> dict[str, Any]:

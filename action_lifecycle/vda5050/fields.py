@@ -16,6 +16,8 @@ from typing import Any
 from ..documents.schema_judge import faults_of_value
 
 VERSION = '2.1.0'
+VERSIONS = ('2.0.0', VERSION)
+"""Those that a robot may say it speaks; messages of each version 2 are read."""
 MAJOR = VERSION.partition('.')[0]
 
 _TYPES: Mapping[str, Mapping[str, Any]] = {

@@ -30,9 +30,12 @@ def serial_fault(text: str) -> str:
 
 
 class Identity:
-    """The names of a robot; headers are counted for each topic from 1."""
+    """The names of a robot, and the version it speaks; headers are counted from 1 by topic."""
 
-    def __init__(self, interface: str, manufacturer: str, serial_number: str) -> None:
+    def __init__(
+        self, interface: str, manufacturer: str, serial_number: str, version: str = VERSION
+    ) -> None:
+        self.version = version
         self.manufacturer = manufacturer
         self.serial_number = serial_number
         self._prefix = f'{interface}/v{MAJOR}/{manufacturer}/{serial_number}/'
@@ -58,5 +61,5 @@ class Identity:
         return {
             'headerId': self._sent[topic] % 2 ** 32,
             'timestamp': f'{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z',
-            'version': VERSION, 'manufacturer': self.manufacturer,
+            'version': self.version, 'manufacturer': self.manufacturer,
             'serialNumber': self.serial_number, **fields}

@@ -102,7 +102,7 @@ class Order:
     @property
     def references(self) -> dict[str, Any]:
         """Return what errors about this order refer to."""
-        return {'orderId': self.order_id, 'orderUpdateId': self.update_id}
+        return {'topic': 'order', 'orderId': self.order_id, 'orderUpdateId': self.update_id}
 
     @property
     def base(self) -> tuple[OrderNode, ...]:
@@ -207,10 +207,21 @@ def read_order(message: Mapping[str, Any]) -> Order:
 
 
 def read_instant_actions(message: Mapping[str, Any]) -> list[OrderAction]:
-    """Return the actions of a message `instantActions`; raises OrderRefused."""
+    """
+    Return the actions of a message `instantActions`; raises OrderRefused.
+
+    Their field may also have the name of the topic, which some clients use.
+    """
+    if misnamed(message):
+        message = {**message, 'actions': message['instantActions']}
     _refuse_faults('instantActions', message)
     refuse_templates(message['actions'], {})
     return [OrderAction.of('action', data) for data in _written_alike(message['actions'])]
+
+
+def misnamed(message: Mapping[str, Any]) -> bool:
+    """Return whether instant actions are in a field of the name of their topic."""
+    return 'instantActions' in message and 'actions' not in message
 
 
 def digest_of(data: Any) -> str:
@@ -255,9 +266,9 @@ def _written_alike(data: Any) -> Any:
 
 def _refuse_faults(topic: str, message: Mapping[str, Any]) -> None:
     if found := faults(topic, message):
-        raise OrderRefused(VALIDATION, '; '.join(found), {
+        raise OrderRefused(VALIDATION, '; '.join(found), {'topic': topic, **{
             key: message[key] for key in ('headerId', 'orderId', 'orderUpdateId')
-            if isinstance(message.get(key), (int, str))})
+            if isinstance(message.get(key), (int, str))}})
 
 
 def _actions(stem: str, data: Mapping[str, Any]) -> tuple[OrderAction, ...]:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.nodes.vda5050.instant_actions import InstantActions
 from action_lifecycle.nodes.vda5050.order_runner import OrderRunner
+from action_lifecycle.vda5050.errors import error, WARNING
 from action_lifecycle.vda5050.judge import Taken
 from action_lifecycle.vda5050.order import read_order
 from action_lifecycle.vda5050.record import InstantAction, Record
@@ -61,7 +62,10 @@ class Pauses(InstantActions):
     def __init__(self, runner):
         self.jobs = []
         runner.spawn = lambda what, work: self.jobs.append((work(), None))
-        runner.refuse = lambda refused: runner.record.errors.append(refused.as_error())
+        runner.refuse = lambda refused: runner.report(
+            refused.kind, str(refused), refused.references)
+        runner.report = lambda kind, text, references: runner.record.errors.append(
+            error(kind, text, WARNING, references))
         super().__init__(SimpleNamespace(), runner, SimpleNamespace(), lambda: None, lambda: None,
                          lambda: None)
 
@@ -153,6 +157,18 @@ def test_two_pauses_that_the_action_node_refuses_have_both_failed(tmp_path):
     assert pauses.states == {'a': 'FAILED', 'b': 'FAILED'}
     assert runner.record.instants[0].message == 'no answer'
     assert runner.asked == [('order-o1.0', 'pause', True)]
+
+
+def test_instant_actions_in_a_field_of_another_name_are_taken_and_the_name_reported(tmp_path):
+    runner = Runner(tmp_path, '')
+    runner.flow.begun.set_result('')
+    pauses = Pauses(runner)
+    pauses.take({**HEADER, 'instantActions': [action('startPause', 'NONE', 'a')]})
+    pauses.work()
+    assert runner.asked == [('order-o1.0', 'pause', True)]
+    told, = runner.record.errors
+    assert told['errorType'] == 'validationError' and 'instantActions' in told['errorDescription']
+    assert {'referenceKey': 'topic', 'referenceValue': 'instantActions'} in told['errorReferences']
 
 
 def test_a_pause_that_can_not_be_recorded_has_failed(tmp_path):

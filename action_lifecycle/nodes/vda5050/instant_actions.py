@@ -13,16 +13,18 @@ from .followed_flow import FollowedFlow
 from .order_runner import OrderRunner
 from ...documents.errors import LifecycleError
 from ...ros.node.lifecycle_node import ManagedNode
-from ...vda5050.errors import INSTANT, NO_ORDER, OrderRefused
+from ...vda5050.errors import INSTANT, NO_ORDER, OrderRefused, VALIDATION
 from ...vda5050.judge import check_version
 from ...vda5050.mapping import Mapped, PREDEFINED
-from ...vda5050.order import OrderAction, read_instant_actions
+from ...vda5050.order import misnamed, OrderAction, read_instant_actions
 from ...vda5050.order_flow import instant_flow, instant_flow_id
 from ...vda5050.progress import ENDED, FAILED, FINISHED, INITIALIZING, RUNNING
 from ...vda5050.record import InstantAction
 
 PAUSES = {'startPause': True, 'stopPause': False}
 """Whether the robot is paused after these instant actions."""
+MISNAMED = ("the field 'instantActions' is taken for 'actions', its name in the schemas of VDA "
+            '5050 2.0 and 2.1')
 
 
 class InstantActions:
@@ -59,12 +61,15 @@ class InstantActions:
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Take a message `instantActions`; a refused action changes nothing for the others."""
+        references = {'topic': 'instantActions', 'headerId': message.get('headerId')}
         try:
             actions = read_instant_actions(message)
-            check_version(message, {'headerId': message['headerId']})
+            check_version(message, references)
         except OrderRefused as refused:
             self._runner.refuse(refused)
             return
+        if misnamed(message):
+            self._runner.report(VALIDATION, MISNAMED, references)
         for action in actions:
             known = next((one for one in self._record.instants
                           if one.action_id == action.action_id), None)
@@ -74,7 +79,8 @@ class InstantActions:
                 self._runner.refuse(OrderRefused(
                     INSTANT, f"the robot has actionId '{action.action_id}' with another "
                     'actionType or other parameters; use a new one',
-                    {'actionId': action.action_id, 'actionType': action.action_type}))
+                    {**references, 'actionId': action.action_id,
+                     'actionType': action.action_type}))
         self._record.save()
         self._changed()
 

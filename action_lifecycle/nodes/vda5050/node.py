@@ -33,6 +33,7 @@ from ...ros.node.timers import Throttle
 from ...vda5050.broker import Broker, BrokerError, check_url, MAX_MESSAGE
 from ...vda5050.errors import OrderRefused
 from ...vda5050.factsheet import factsheet
+from ...vda5050.fields import VERSION, VERSIONS
 from ...vda5050.identity import Identity, level_fault, serial_fault
 from ...vda5050.judge import check_header
 from ...vda5050.mapping import LIMITS, read_mapping
@@ -63,7 +64,8 @@ class Vda5050Node(ManagedNode):
     | calls | `<action_node>/get_history` | action_lifecycle_msgs/srv/GetHistory |
 
     Parameters: `broker_url` (string): mqtt:// or mqtts://, without a password; `interface_name`,
-    `manufacturer`, `serial_number` (string): the levels of the topics; `mapping_file` (string);
+    `manufacturer`, `serial_number` (string): the levels of the topics; `protocol_version`
+    (string): that of the headers; `mapping_file` (string);
     `order_file` (string): keeps the order over a restart, empty: in the ROS home;
     `action_node`, `bridge_node` (string): names of these nodes; `flow_folders` (string list): as
     for the action node; `state_interval` (double, s): longest time between two state messages;
@@ -77,6 +79,8 @@ class Vda5050Node(ManagedNode):
         self.declare('interface_name', 'uagv', 'First level of the topics.', check=level_fault)
         self.declare('manufacturer', 'unknown', 'Manufacturer of the robot.', check=level_fault)
         self.declare('serial_number', 'robot', 'Serial number of the robot.', check=serial_fault)
+        self.declare('protocol_version', VERSION, 'Version of VDA 5050 in the headers: '
+                     + ' or '.join(VERSIONS) + '.', check=_version_fault)
         self.declare('mapping_file', '', 'How orders become flows.')
         self.declare('order_file', '', 'File that keeps the order over a restart; empty: in the '
                      'ROS home.')
@@ -97,7 +101,7 @@ class Vda5050Node(ManagedNode):
                 raise LifecycleError(f"parameter '{name}': expected a value, got ''")
         self.claim_name()
         self.identity = Identity(*(str(self.parameter(name)) for name in (
-            'interface_name', 'manufacturer', 'serial_number')))
+            'interface_name', 'manufacturer', 'serial_number', 'protocol_version')))
         self.mapped = read_mapping(
             str(self.parameter('mapping_file')), list(self.parameter('flow_folders')))
         path = str(self.parameter('order_file'))
@@ -199,7 +203,8 @@ class Vda5050Node(ManagedNode):
         if self._broker is not None:
             self._broker.publish('factsheet', factsheet(
                 self.mapped, float(self.parameter('state_interval')),
-                float(self.parameter('visualization_interval'))), retain=True)
+                float(self.parameter('visualization_interval')), self.identity.version),
+                retain=True)
 
     def _tick(self) -> None:
         if self._broker is None or not self.is_connected:
@@ -230,6 +235,10 @@ class Vda5050Node(ManagedNode):
 def _weighty(message: dict[str, Any]) -> dict[str, Any]:
     """Return a state without position and charge, whose changes alone are not sent at once."""
     return {**message, 'agvPosition': None, 'batteryState': message['batteryState']['charging']}
+
+
+def _version_fault(version: str) -> str:
+    return '' if version in VERSIONS else f"{version!r}: expected {' or '.join(VERSIONS)}"
 
 
 def _url_fault(url: str) -> str:

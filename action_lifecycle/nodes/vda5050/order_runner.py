@@ -30,6 +30,7 @@ from ...vda5050.errors import (
     OrderRefused,
     UPDATE,
     VALIDATION,
+    WARNING,
 )
 from ...vda5050.judge import judge_order, Taken, taken, update_taken
 from ...vda5050.mapping import Mapped
@@ -261,11 +262,15 @@ class OrderRunner:
             self.record.save()
 
     def refuse(self, refused: OrderRefused) -> None:
+        """Report a refusal until the next order is taken over."""
+        self.report(refused.kind, str(refused), refused.references, 'refused: ')
+
+    def report(
+        self, kind: str, text: str, references: Mapping[str, Any], prefix: str = ''
+    ) -> None:
         """Report an error until the next order is taken over."""
-        text = str(refused)
-        self._node.get_logger().warning(f'refused: {text}')
-        found = refused.as_error()
-        found['errorDescription'] = text[:LONGEST]
+        self._node.get_logger().warning(f'{prefix}{text}')
+        found = error(kind, text[:LONGEST], WARNING, references)
         errors = self.record.errors
         if found in errors:
             errors.remove(found)

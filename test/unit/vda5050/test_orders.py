@@ -301,7 +301,7 @@ def test_the_same_update_with_other_contents_is_refused(mapped):
                           update['edges'])):
         refused = refusal({**update, 'nodes': nodes, 'edges': edges}, progress, mapped)
         assert (refused.kind, refused.references) == (
-            'orderUpdateError', {'orderId': 'o1', 'orderUpdateId': 1})
+            'orderUpdateError', {'topic': 'order', 'orderId': 'o1', 'orderUpdateId': 1})
     assert judge_order(update, Progress(Order({
         name: value for name, value in known.data.items() if name != 'digest'}), {}), mapped) \
         is None, 'the file of an earlier version does not say what the message had'
@@ -348,11 +348,28 @@ def test_an_order_with_a_node_on_another_map_is_refused_as_a_whole(
     known = read_order(line(0, 0)) if update else None
     refused = refusal(message, Progress(known, {}), mapped)
     assert refused.kind == 'orderError' and refused.references == {
-        'orderId': 'o1', 'orderUpdateId': update, 'nodeId': f'n{elsewhere}', 'mapId': 'cellar'}
+        'topic': 'order', 'orderId': 'o1', 'orderUpdateId': update,
+        'nodeId': f'n{elsewhere}', 'mapId': 'cellar'}
     assert "is on the map 'cellar', this robot drives on 'hall'" in str(refused)
 
 
 IDENTITY = Identity('uagv', MANUFACTURER, SERIAL)
+
+
+@pytest.mark.parametrize('name', ['actions', 'instantActions'])
+def test_instant_actions_have_one_of_two_names(name: str) -> None:
+    found = read_instant_actions({**HEADER, name: [action('cancelOrder', 'NONE', 'c')]})
+    assert [one.action_type for one in found] == ['cancelOrder']
+    with pytest.raises(OrderRefused) as refused:
+        read_instant_actions({**HEADER, name: [{}]})
+    assert refused.value.references == {'topic': 'instantActions', 'headerId': 1}
+
+
+@pytest.mark.parametrize('version', ['2.0.0', '2.1.0'])
+def test_the_version_of_a_header_is_the_one_that_is_asked_for(version: str) -> None:
+    identity = Identity('uagv', MANUFACTURER, SERIAL, version)
+    assert identity.message('state', {})['version'] == version
+    assert identity.topic('state') == f'uagv/v2/{MANUFACTURER}/{SERIAL}/state'
 
 
 @pytest.mark.parametrize('topic', ['order', 'instantActions'])
