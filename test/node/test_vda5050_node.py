@@ -57,8 +57,10 @@ def test_an_order_that_it_can_not_do_is_refused_as_a_whole(rig: Vda5050Rig) -> N
     rig.until(lambda: any('no_such_fact' in one['errorDescription']
                           for one in fleet.last(SERIAL)['errors']), 20.0, 'the bridge refuses it')
     fleet.send(SERIAL, 'order', line(1, 2, order='o1', update=1, actions={2: [action('measure')]}))
-    rig.until(lambda: any('no_such_fact' in one['errorDescription'] and one['errorReferences'][
-        1]['referenceValue'] == '1' for one in fleet.last(SERIAL)['errors']), 20.0, 'the same')
+    update = {'referenceKey': 'orderUpdateId', 'referenceValue': '1'}
+    rig.until(lambda: any(
+        'no_such_fact' in one['errorDescription'] and update in one['errorReferences']
+        for one in fleet.last(SERIAL)['errors']), 20.0, 'the same')
     state = fleet.last(SERIAL)
     assert (state['orderId'], state['orderUpdateId'], state['lastNodeId']) == ('o1', 0, 'n1')
     assert len(rig.goals(SERIAL)) == before
@@ -174,6 +176,9 @@ def test_a_pause_stops_the_drive_and_a_cancel_ends_the_order(rig: Vda5050Rig) ->
     rig.until(lambda: fleet.status(SERIAL, cancel['actionId']) == 'FINISHED', 30.0, 'the cancel')
     state = fleet.last(SERIAL)
     assert (state['orderId'], state['nodeStates'], state['driving']) == ('o7', [], False)
+    assert 'driveError' not in [
+        one['errorType'] for message in fleet.messages[SERIAL]['state']
+        if message['orderId'] == 'o7' for one in message['errors']]
     again = action('cancelOrder', 'NONE')
     fleet.instant(SERIAL, again)
     rig.until(lambda: fleet.status(SERIAL, again['actionId']) == 'FAILED', 20.0, 'the refusal')

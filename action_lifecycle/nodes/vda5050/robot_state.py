@@ -44,7 +44,9 @@ class RobotState:
             'actionStates': [*progress.action_states(), *(one.state() for one in record.instants)],
             'batteryState': {'batteryCharge': facts.number('battery.charge') or 0.0,
                              'charging': bool(facts.value('battery.charging'))},
-            'errors': [*record.errors, *progress.errors(), *self._errors()],
+            # while the order is canceled, its actions end by that, which is no error
+            'errors': [*record.errors, *(progress.errors() if record.canceling is None else ()),
+                       *self._errors()],
             'safetyState': {'eStop': emergency_stop(self.safety),
                             'fieldViolation': not facts.is_excluded('field_violation')}}
 
