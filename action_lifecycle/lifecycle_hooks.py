@@ -174,7 +174,8 @@ def restore_action_states_from_ledger(
 
     Actions that the journal or this process knows are not changed. A ledger that keeps only
     statuses does not tell whether an action has moved: it is then physical, unless
-    `may_have_moved` is False. Raises `LifecycleError` for a task that can't be used.
+    `may_have_moved` is False. An action whose task can't be used (unknown status, damaged record)
+    is set aside: that is logged, and its state can't be changed until `forget_session`.
     """
     with _sessions.lock:
         return _sessions.restore(user_prompt, ledger.tasks, may_have_moved)

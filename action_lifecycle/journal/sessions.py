@@ -128,7 +128,7 @@ class Sessions:
         self.actions: dict[tuple[str, str], SessionAction] = {}
         self.ledgers: dict[str, SessionLedger] = {}
         self.aside: dict[tuple[str, str], str] = {}
-        """Actions that could not be restored from the journal, with reasons."""
+        """Actions that could not be restored from the journal or a ledger, with reasons."""
         self._forgotten: set[str] = set()  # sessions whose rows are not in memory
         self._graph = graph
         self._warned = False
@@ -144,16 +144,21 @@ class Sessions:
             self.actions[key] = action = self.action(*key)
             replay(action, row)
         except JournalError as error:  # a bad row must not affect other actions
-            self.aside[key] = str(error)
             del self.actions[key]
-            _LOG.error(
-                'action %s of session %s is set aside: %s. Its state is unknown and can not be '
-                'changed; use a new action id', row.action_id, row.flow_id, self.aside[key])
+            self._set_aside(key, error)
+
+    def _set_aside(self, key: tuple[str, str], error: Exception) -> None:
+        self.aside[key] = str(error)
+        _LOG.error(
+            'action %s of session %s is set aside: %s. Its state is unknown and can not be '
+            'changed; use a new action id', key[1], key[0], error)
 
     def forget(self, session: str) -> None:
         """Drop the actions of a session from memory; they are read again when asked for."""
         for key in [key for key in self.actions if key[0] == session]:
             del self.actions[key]
+        for key in [key for key in self.aside if key[0] == session]:
+            del self.aside[key]
         if self.journal is not None:
             self._forgotten.add(session)
 
@@ -242,35 +247,42 @@ class Sessions:
         """
         Restore the states of unknown actions; returns their number.
 
-        `may_have_moved`: actions of which the ledger keeps only the status.
+        An action whose task can't be used is set aside. `may_have_moved`: actions of which the
+        ledger keeps only the status.
         """
         restored = 0
         for task_id, task in tasks.items():
-            status = _status(task_id, task)
-            if (session, str(task_id)) in self.aside:
+            key = session, str(task_id)
+            if key in self.aside:
                 continue
             action = self.action(session, task_id)
-            if (session, action.action_id) in self.actions or (
-                    status is LedgerTaskStatus.PENDING and not getattr(task, 'action', '')):
+            if key in self.actions:
                 continue
-            state, data = self._restored(task_id, task, status, may_have_moved)
             source = action.state
-            event = 'terminate' if state == ActionState.TERMINATED else 'restore'
             try:
-                action.apply(event, state, data, RESTORED)  # first: the row has the attempt
-                action.machine.restore(state)
-            except (LifecycleError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-                raise LifecycleError(f"task '{task_id}' of the ledger: the record of its action "
-                                     f'can not be used: {error!r}') from error
+                found = self._restored(task_id, task, may_have_moved)
+                if found is None:
+                    continue
+                state, data = found
+                event = 'terminate' if state == ActionState.TERMINATED else 'restore'
+                _apply(task_id, action, event, state, data)
+            except LifecycleError as error:
+                self._set_aside(key, error)
+                continue
             self._record(action, event, source, state, {**data, 'cause': RESTORED})
             restored += 1
         return restored
 
     @staticmethod
     def _restored(
-        task_id: str, task: Any, status: LedgerTaskStatus, may_have_moved: bool
-    ) -> tuple[str, dict[str, Any]]:
-        """Return the state of an action in the ledger and the data of the row that restores it."""
+        task_id: str, task: Any, may_have_moved: bool
+    ) -> tuple[str, dict[str, Any]] | None:
+        """
+        Return the state of an action in the ledger and the data of the row that restores it.
+
+        None: it has not begun.
+        """
+        status = _status(task_id, task)
         if text := getattr(task, 'action', ''):
             try:
                 record = read_json(str(text), 'the record of its action', finite=True)
@@ -281,6 +293,8 @@ class Sessions:
                 raise LifecycleError(
                     f"task '{task_id}' of the ledger: the record of its action is "
                     f'{str(text)[:200]!r}, expected what the ledger was given') from error
+        if status is LedgerTaskStatus.PENDING:
+            return None
         data: dict[str, Any] = {'may_have_moved': may_have_moved}
         if status in _RESTORED_OUTCOMES:
             data['outcome'] = _RESTORED_OUTCOMES[status].value
@@ -371,6 +385,18 @@ def _outcome(action: SessionAction, step: Transition, outcome: ActionOutcome | s
             'its outcome would be ' + ' or '.join(one.value for one in possible)
             + (f', not {getattr(outcome, "value", outcome)}' if outcome else '; say which'))
     return str(getattr(wanted, 'value', wanted))
+
+
+def _apply(
+    task_id: str, action: SessionAction, event: str, state: str, data: dict[str, Any]
+) -> None:
+    """Put an action into its state in the ledger; raises LifecycleError."""
+    try:
+        action.apply(event, state, data, RESTORED)  # first: the row has the attempt
+        action.machine.restore(state)
+    except (LifecycleError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise LifecycleError(f"task '{task_id}' of the ledger: the record of its action "
+                             f'can not be used: {error!r}') from error
 
 
 def _status(task_id: str, task: Any) -> LedgerTaskStatus:

@@ -210,6 +210,6 @@ def test_status_of_another_program_voids_the_record_of_the_action(journal: Path)
 def test_record_that_can_not_be_used_is_told_with_the_task(record: str) -> None:
     ledger = SmartLedger(SESSION)
     ledger.update_task_status('a', 'COMPLETED', action=record)
+    assert hooks.restore_action_states_from_ledger(SESSION, ledger) == 0
     with pytest.raises(LifecycleError, match="task 'a' of the ledger: the record of its action"):
-        hooks.restore_action_states_from_ledger(SESSION, ledger)
-    assert state_of('a') == 'assigned'
+        hooks.set_action_state(SESSION, 'a', 'in_progress')

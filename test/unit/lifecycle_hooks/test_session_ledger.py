@@ -128,5 +128,15 @@ def test_states_are_restored_from_a_ledger_once(journal: Path) -> None:
     hooks.set_action_state(SESSION, 'done', 'terminated')
     hooks.register_ledger_for_session(SESSION, ledger)
     assert (ledger.tasks['done'], ledger.tasks['dropped']) == ('COMPLETED', 'SKIPPED')
+
+
+def test_a_task_of_unknown_status_keeps_no_other_one_from_being_restored(journal: Path) -> None:
+    ledger = Ledger(one='IN_PROGRESS', odd='LOST', two='completed')
+    assert hooks.restore_action_states_from_ledger(SESSION, ledger) == 2
+    assert (state_of('one'), state_of('two')) == ('in_progress', 'completed')
     with pytest.raises(LifecycleError, match="task 'odd' of the ledger: unknown status 'LOST'"):
-        hooks.restore_action_states_from_ledger(SESSION, Ledger(odd='LOST'))
+        hooks.set_action_state(SESSION, 'odd', 'in_progress')
+    ledger.tasks['odd'] = 'FAILED'
+    hooks.forget_session(SESSION)
+    assert hooks.restore_action_states_from_ledger(SESSION, ledger) == 1
+    assert state_of('odd') == 'error'
