@@ -18,12 +18,12 @@ from ..documents.models import field_names, json_schema, SCHEMA_DIALECT
 from ..documents.suggestions import nearest
 from ..documents.yaml_document import Document, read_document
 from ..flow.edits.edit_validation import check_edit
-from ..flow.files.checks import check_names
 from ..flow.files.drawing import render_flow
 from ..flow.files.edit import FlowEdit, parse_edit
 from ..flow.files.flow import LoadedFlow
 from ..flow.files.json_schema import edit_schema, flow_schema
 from ..flow.files.loader import load_flow
+from ..flow.files.uses import check_names
 from ..flow.recipes.recipe_file import read_recipe, RecipeSpec
 from ..graphs.drawing import render_graph
 from ..graphs.graph_file import graph_schema

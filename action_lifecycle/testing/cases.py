@@ -24,9 +24,9 @@ from ..documents.errors import DocumentError, Fault, LifecycleError
 from ..documents.models import validate
 from ..documents.suggestions import nearest
 from ..documents.yaml_document import Document, read_document
-from ..flow.files.checks import check_names
 from ..flow.files.flow import LoadedFlow, with_nested
 from ..flow.files.loader import load_flow
+from ..flow.files.uses import check_names
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.verifier_kinds import ServiceVerify
 from ..world.facts.facts import FactSet

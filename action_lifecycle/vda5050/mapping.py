@@ -23,12 +23,12 @@ from .fields import faults
 from ..documents.errors import DocumentError, Fault
 from ..documents.models import StrictModel, validate
 from ..documents.yaml_document import Document, Key, Position, read_document
-from ..flow.files.checks import check_names
 from ..flow.files.loader import load_document
 from ..flow.files.names import IDENTIFIER, NAME
 from ..flow.files.parameters import example, parameter_values
 from ..flow.files.sources import Sources
 from ..flow.files.spec import FlowSpec, ParameterSpec
+from ..flow.files.uses import check_names
 from ..world.expressions.expression import compile_expression, Expression
 from ..world.expressions.value_types import Kind
 from ..world.facts.facts import FactSet

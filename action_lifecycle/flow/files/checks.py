@@ -185,7 +185,7 @@ def _action_faults(
             yield from _number_faults(document, where, (field,), value)
 
 
-def check_names(
+def check_conditions(
     flow: LoadedFlow, facts: Mapping[str, Kind], fixed: Mapping[str, Any] = {}
 ) -> None:
     """

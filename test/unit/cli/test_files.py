@@ -164,6 +164,31 @@ def test_a_flow_is_drawn_with_what_waits_for_what(
     assert set(lines) <= set(drawn), drawn
 
 
+@pytest.mark.parametrize('action', [
+    'publish: {topic: cmd, type: a/msg/B, rate: 5, until: NAME > 1}',
+    'motion: {server: s, type: a/action/B, goal: {x: {fact: NAME}}}',
+    'motion: {server: s, type: a/action/B, goal: {x: {y: [{expr: NAME + gap}]}}}',
+    'call: {service: s, type: a/srv/B, request: {x: "{{ facts.NAME }}"}}',
+    'motion: {server: s, type: a/action/B, goal: {x: "{{ facts.NAME }}"}}',
+    'tool: {name: horn}, repeat: {times: 2, until: NAME > 1}',
+    'tool: {name: horn}, verify: sensor, fallback: [{strategy: action, require: NAME > 1}]',
+    'for_each: {n: "{{ facts.NAME }}"}, tool: {name: horn}',
+    'flow: {flow: {flow: i, actions: {b: {motion: {server: s, type: a/action/B, goal: {x: {'
+    'fact: NAME}}}, confirm: gap > 0}}}}',
+])
+@pytest.mark.parametrize('name', ['gap', 'gapp'])
+def test_each_fact_that_a_flow_reads_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str, name: str
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    flow.write_text(f'flow: f\nactions:\n  a: {{{action.replace("NAME", name)}, '
+                    'confirm: gap > 0.5}\n')
+    facts = CONFIG / 'facts' / 'cell.yaml'
+    assert main(['validate', str(flow), '--facts', str(facts)]) == (0 if name == 'gap' else 2)
+    said = capsys.readouterr().err
+    assert ("unknown name 'gapp'; did you mean 'gap'?" in said) is (name == 'gapp'), said
+
+
 def test_facts_that_were_not_checked_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

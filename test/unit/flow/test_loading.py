@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.files.checks import check_names
+from action_lifecycle.flow.files.uses import check_names
 from action_lifecycle.world.expressions.value_types import Kind
 import pytest
 

@@ -12,9 +12,9 @@ from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.flow.authoring import facts as read
 from action_lifecycle.flow.authoring import Flow, motion
 from action_lifecycle.flow.edits.edit_validation import check_edit
-from action_lifecycle.flow.files.checks import check_names
 from action_lifecycle.flow.files.edit import EditRefused, parse_edit
 from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.flow.files.uses import check_names
 from action_lifecycle.world.facts.loader import parse_facts
 import pytest
 

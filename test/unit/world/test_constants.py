@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from action_lifecycle.documents.errors import DocumentError
-from action_lifecycle.flow.files.checks import check_names
 from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.flow.files.uses import check_names
 from action_lifecycle.world import (
     Condition,
     FactSet,

@@ -19,9 +19,10 @@ from ...shared.background_worker import Apart
 from ...shared.operators import KnownFacts
 from ....documents.errors import LifecycleError
 from ....flow.files.loader import load_flow
+from ....flow.files.uses import uses_of
 from ....flow.planning.asker import PlanReply, Reply
 from ....flow.planning.planners import PREFIX
-from ....flow.planning.told import Told, uses_of
+from ....flow.planning.told import Told
 from ....flow.run.flow_run import FlowRun
 from ....lifecycle.ports import Handle
 from ....ros.calls.service_call import RetryPolicy, ServiceCall
