@@ -87,7 +87,7 @@ def test_all_tabs_turn_read_only_when_the_session_ends(viewer: Viewer, pages: Pa
     other = page.context.new_page()
     other.goto(f'{viewer.address}/runs')
     other.click('text=Sign out')
-    page.wait_for_selector('text=Read-only')
+    page.wait_for_selector('text=No orders can be given')
     assert page.url == f'{viewer.address}/now'
 
 
@@ -95,8 +95,7 @@ def test_without_a_token_the_page_says_that_it_is_read_only(pages: Pages, tmp_pa
     viewer = start(tmp_path, token='')
     try:
         page = pages.open(viewer.address, PHONE)
-        assert 'without a token' in page.wait_for_selector('.shell-read-only').get_attribute(
-            'title')
+        assert 'without a token' in page.wait_for_selector('.shell-read-only-line').inner_text()
         assert page.query_selector('[data-sign-in]') is None
         assert page.evaluate('document.documentElement.scrollWidth') <= PHONE[0]
         page.context.close()

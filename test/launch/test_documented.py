@@ -151,7 +151,8 @@ def test_each_file_and_argument_of_the_page_of_launch_files_is_among_the_cases()
     assert {file for file, _ in FILE.findall(page)} - set(NOT_RUN) <= {one.file for one in CASES}
     assert case('bringup.launch.py', agent='true', journal_path='one.journal') in CASES
     named = {name for one in [*CASES, *EVERYTHING] for name, _ in one.arguments}
-    assert set(arguments_of('bringup.launch.py')) - {'params_file', 'web_port'} <= named
+    given = {'params_file', 'facts_file', 'web_port'}  # by every case
+    assert set(arguments_of('bringup.launch.py')) - given <= named
 
 
 @pytest.mark.long

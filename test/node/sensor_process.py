@@ -22,13 +22,12 @@ import time
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, TransformStamped
+from node.other_definition import other_definition
 import rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Range
 from std_msgs.msg import Float64
 from tf2_msgs.msg import TFMessage
-
-from node.other_definition import other_definition
 
 MAX_AGE = 1.0  #: s; for which the facts of a test count
 KINDS = {'Float64': Float64, 'Range': Range, 'PointStamped': PointStamped, 'tf': TFMessage}

@@ -153,27 +153,6 @@ class _Taker:
         return self._convert(message)
 
 
-class _Allocator(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in (
-        'allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')]
-
-
-class _Serialized(ctypes.Structure):
-    _fields_ = [('buffer', ctypes.c_void_p), ('length', ctypes.c_size_t),
-                ('capacity', ctypes.c_size_t), ('allocator', _Allocator)]
-
-
-class _RequestId(ctypes.Structure):
-    _fields_ = [('writer_guid', ctypes.c_int8 * 16), ('sequence_number', ctypes.c_int64)]
-
-
-class _Info(ctypes.Structure):
-    """rmw_service_info_t."""
-
-    _fields_ = [('source_timestamp', ctypes.c_int64), ('received_timestamp', ctypes.c_int64),
-                ('request_id', _RequestId)]
-
-
 def _pointer(capsule: Any) -> int:
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(('PyCapsule_GetName', api))

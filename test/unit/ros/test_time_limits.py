@@ -43,6 +43,7 @@ def test_what_is_open_is_told_in_one_line() -> None:
     (None, ', and has not been seen to have stopped')])
 def test_the_error_of_a_run_has_what_it_waited_for(ends: Any, said: str) -> None:
     class Client(flow_client.FlowClient):  # type: ignore[misc,name-defined]
+
         def __init__(self) -> None:
             self._client = SimpleNamespace(server_is_there=lambda: True)
 
