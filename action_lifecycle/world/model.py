@@ -65,12 +65,13 @@ class WorldModel:
 
     # -- samples and time
 
-    def ingest(self, topic: str, message: Any, received: float, age: float = 0.0) -> None:
+    def ingest(self, topic: str, message: Any, received: float, age: float = 0.0) -> float:
         """
         Process a message of a topic (named as in the facts file) that arrived at `received`.
 
         `age`: time (s) since a latched message was published; without a stamp, it counts as
         measured then. Evaluations due before `received` are made first, with the earlier samples.
+        Returns the time that counts as its arrival: time never goes back but for a reset.
         """
         dues = self._dues
         if received >= self.now and not (dues and dues[0][0] <= received):
@@ -89,6 +90,7 @@ class WorldModel:
                 if due < watch.due:
                     watch.due = due
                     self._schedule(watch)
+        return now
 
     def lost(self, topic: str, count: int, now: float) -> None:
         """

@@ -32,7 +32,7 @@ QOS_FACTS = """
 estop: none
 facts:
   ready: {topic: ready, type: std_msgs/msg/Bool, field: data, max_age: .inf}
-  load: {topic: load, type: std_msgs/msg/Float64, field: data, max_age: 1.0}
+  load: {topic: load, type: std_msgs/msg/Float64, field: data, max_age: 1.0, publishers: any}
   fast: {topic: fast, type: sensor_msgs/msg/JointState, field: 'position[0]', max_rate: 20}
 """
 

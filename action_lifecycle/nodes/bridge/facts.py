@@ -141,7 +141,7 @@ class Facts:
                 arrived = math.nextafter(due, -math.inf)
                 age = max(0.0, age - (now - arrived))
                 now = arrived
-            model.ingest(topic, message, now, age)
+            now = model.ingest(topic, message, now, age)
             if model.waiting:
                 self.changed()
         except Exception:  # of a callback; it must not end the node

@@ -20,10 +20,9 @@ from action_lifecycle.documents.stamps import from_ns, to_ns
 from action_lifecycle.world.expressions.value_types import Kind
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
-from mcap.writer import Writer
 import pytest
 
-from .bag_files import by_mcap, by_us, FORMATS, gap, one_db3, Row, rows, START
+from .bag_files import by_mcap, by_us, FORMATS, gap, mcap, one_db3, Row, rows, START
 
 ROWS = rows()
 
@@ -143,7 +142,7 @@ def test_a_damaged_chunk_is_left_out_and_named(tmp_path: Path) -> None:
 def with_schema(path: Path, topic: str, name: str, encoding: str) -> Path:
     """Write a bag with one message, an empty string, and a schema without a text."""
     with path.open('wb') as output:
-        writer = Writer(output)
+        writer = mcap.Writer(output)
         writer.start(profile='ros2', library='another recorder')
         channel = writer.register_channel(
             topic=topic, message_encoding='cdr',

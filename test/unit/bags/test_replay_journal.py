@@ -17,11 +17,12 @@ from action_lifecycle.bags.replay import JournaledRuns
 from action_lifecycle.bags.replay.flow_conditions import FlowConditions
 from action_lifecycle.cli import main
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader
-from mcap.reader import make_reader
-from mcap.writer import Writer
 import pytest
 
 from .judged_runs import Runs, statuses
+
+mcap_reader = pytest.importorskip('mcap.reader')
+mcap_writer = pytest.importorskip('mcap.writer')
 
 FLOW = """
 flow: pick
@@ -142,10 +143,11 @@ def test_a_bag_in_another_order_is_not_told_as_a_reset_of_simulated_time(
 ) -> None:
     path = tmp_path / 'reversed.mcap'
     with runs.bag.open('rb') as source, path.open('wb') as output:
-        writer = Writer(output)
+        writer = mcap_writer.Writer(output)
         writer.start(profile='ros2', library='another recorder')
         channels: dict[int, int] = {}
-        for schema, channel, message in make_reader(source).iter_messages(reverse=True):
+        for schema, channel, message in mcap_reader.make_reader(source).iter_messages(
+                reverse=True):
             if channel.id not in channels:
                 channels[channel.id] = writer.register_channel(
                     topic=channel.topic, message_encoding='cdr', metadata=channel.metadata,
