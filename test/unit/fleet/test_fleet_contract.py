@@ -85,7 +85,7 @@ def test_a_robot_without_reports_is_silent_and_keeps_what_it_did(
     assert action.ledger_status == 'VALIDATING'
     # the robot's clock is a minute ahead of the one that stamped its rows
     assert 60 <= action.since < 70 <= after.activities[1].since + 10 < 90
-    assert after.activities[1].since >= action.since + 0.1
+    assert after.activities[1].since > action.since
 
 
 def test_a_robot_whose_keys_are_gone_is_not_listed(journal, backend):
