@@ -8,7 +8,8 @@ Messages do not tell who sent them, but their numbers may (Fast DDS). So with se
 that may give a fact, its newest sample may be contradicted by what another one sends next. A
 condition counts only when it has had one result for as long as a sample is valid (`max_age`): then
 each publisher that gives the fact has been heard, and none has contradicted. Where numbers tell
-the senders, that is not taken for granted: a publisher that has just appeared is waited for.
+the senders, that is not taken for granted: a publisher that has just appeared is waited for, and
+while one that gave the fact is silent, the fact is unknown.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Rivals:
         """When a message without the fact came last, by sender or what it is about instead."""
         self._since: dict[Any, float] = {}  #: since when a sender has sent only such messages
         self._heard: set[int] = set()  #: senders
+        self._given: dict[int, float] = {}  #: when a sender gave the fact last
         self._appeared = now
+        self._contradicted = -math.inf  #: time of the last late sample with another value
         self._value: Any = None
         self._before: Any = None  #: the value before the last change
         self._returns: list[float] = []  #: times of the last returns to `_before`
@@ -63,11 +66,7 @@ class Rivals:
 
     def sample(self, value: Any, now: float) -> None:
         """Process a sample of the fact."""
-        sender = self._sender()
-        if sender is not None:
-            self._heard.add(sender)
-            self._others.pop(sender, None)
-            self._since.pop(sender, None)
+        self._note_sender(now)
         if equal(value, self._value):
             return
         if self._value is not None:
@@ -76,6 +75,20 @@ class Rivals:
                 self._returns = [*self._returns[1 - ALTERNATING:], now]
         self._before, self._value = self._value, value
         self.changed = now
+
+    def late(self, value: Any, now: float) -> None:
+        """Process a sample that is older than one of another publisher that came before."""
+        self._note_sender(now)
+        if not equal(value, self._value):
+            self._contradicted = now
+
+    def _note_sender(self, now: float) -> None:
+        sender = self._sender()
+        if sender is not None:
+            self._heard.add(sender)
+            self._given[sender] = now
+            self._others.pop(sender, None)
+            self._since.pop(sender, None)
 
     def other(self, message: Any, now: float) -> None:
         """
@@ -98,6 +111,7 @@ class Rivals:
         self._others.clear()
         self._since.clear()
         self._heard.clear()
+        self._given.clear()
 
     def settle(self, now: float) -> float:
         """Return for how long (s) a condition must have had its result to count."""
@@ -105,12 +119,16 @@ class Rivals:
             return math.inf
         lasting = max(self._max_age, OTHERS)
         heard = CALM if self._max_age == math.inf else self._max_age
-        others = sum(now < last + lasting and now >= self._since.get(other, -math.inf) + heard
-                     for other, last in self._others.items())
-        if len(self.nodes) - others < 2:
+        others = [other for other, last in self._others.items()
+                  if now < last + lasting and now >= self._since.get(other, -math.inf) + heard]
+        if len(self.nodes) - len(others) < 2:
             return 0.0
         if not self._frame and 0 < len(self._heard) < len(self.nodes) \
                 and now < self._appeared + UNHEARD:
+            return math.inf
+        if now < self._contradicted + self._max_age or any(
+                now >= last + self._max_age for sender, last in self._given.items()
+                if sender not in others):
             return math.inf
         if self._max_age == math.inf:
             return math.inf if self._differ else CALM

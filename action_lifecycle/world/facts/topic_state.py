@@ -65,7 +65,8 @@ class TopicSource(Source):
             stamp = self._stamp_of(message)
             if stamp is None or stamp > latest:  # a measurement can't be later than its message
                 stamp = latest
-            if stamp < self.stamp:
+            older = stamp < self.stamp
+            if older and self.rival is None:
                 return False
             try:
                 value = self._read(message)
@@ -85,6 +86,10 @@ class TopicSource(Source):
         except Absent:
             if self.rival is not None:
                 self.rival.other(message, latest)
+            return False
+        if older:  # of another publisher, whose samples come later: it may contradict
+            assert self.rival is not None
+            self.rival.late(value, latest)
             return False
         if stamp > self.stamp:
             self.arrived = latest

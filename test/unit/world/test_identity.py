@@ -167,8 +167,40 @@ def test_a_publisher_that_has_not_been_heard_yet_is_waited_for(model: WorldModel
     sent_by = 1
     publish(model, 4.1, 4.5, 0.03)
     assert not answers.results
+    sent_by = 2
     publish(model, 4.5, 4.7, 0.03)  # both have been heard, the last contradiction 0.5 s ago
     assert answers.outcome == WatchOutcome.CONFIRMED
+
+
+def test_while_a_publisher_that_gave_the_fact_is_silent_nothing_is_confirmed(
+    model: WorldModel
+) -> None:
+    sent_by = 1
+    model.set_publishers('joint_states', BOTH, 0.0, sender=lambda: sent_by)
+    answers = confirm(model, 'gap > 0.01', 0.0, within=5.0)
+    publish(model, 0.0, 0.1, 0.0)
+    sent_by = 2
+    publish(model, 0.1, 5.1, 0.03)
+    assert answers.outcome == WatchOutcome.TIMED_OUT and NAMED in words(answers)
+    model.set_publishers('joint_states', BOTH[:1], 5.1)  # it has left
+    answers = confirm(model, 'gap > 0.01', 5.1)
+    publish(model, 5.1, 5.2, 0.03)
+    assert answers.outcome == WatchOutcome.CONFIRMED
+
+
+@pytest.mark.parametrize('late', [0.0, 0.2])
+def test_samples_of_another_publisher_that_come_late_contradict_too(
+    model: WorldModel, late: float
+) -> None:
+    model.set_publishers('joint_states', BOTH, 0.0)
+    answers = confirm(model, 'gap > 0.01', 0.0, within=4.0)
+    for step in range(200):
+        now = step / 50
+        gap(model, 0.03, now)
+        if step % 20 == 0:
+            model.ingest('joint_states', messages.joints(now - late, gripper=0.0), now)
+    model.advance(4.1)
+    assert answers.outcome == WatchOutcome.TIMED_OUT and NAMED in words(answers)
 
 
 def test_a_publisher_that_sends_nothing_is_not_waited_for_longer(model: WorldModel) -> None:
