@@ -54,7 +54,7 @@ CONDITIONS = ('driving', 'field_violation')
 def state(facts, is_driving=False):
     progress = SimpleNamespace(fields=dict, is_driving=is_driving, action_states=list, errors=list)
     runner = SimpleNamespace(flow_paused=False, is_away=False, record=SimpleNamespace(
-        progress=progress, paused=False, instants=[], errors=[]))
+        progress=progress, paused=False, instants=[], errors=[], canceling=None))
     made = RobotState(runner, facts, SimpleNamespace(spec=SimpleNamespace(
         state=SimpleNamespace(position=None))))
     made.safety = SafetyState(state=SafetyState.READY)
