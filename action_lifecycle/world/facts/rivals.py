@@ -15,6 +15,7 @@ while one that gave the fact is silent, the fact is unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 import math
 from typing import Any, Literal, NamedTuple, Optional
 
@@ -34,6 +35,19 @@ def unknown_sender() -> int | None:
     return None
 
 
+@dataclass
+class _Publisher:
+    """What is known of the publisher that a number tells."""
+
+    gave: float = math.inf  #: when it gave the fact last
+    lacked: float = -math.inf  #: when it sent a message without the fact last
+    since: float = math.inf  #: since when it has sent only such messages
+
+    def lacks(self, now: float, lasting: float, heard: float) -> bool:
+        """Whether it does not give the fact, as far as it was heard."""
+        return now < self.lacked + lasting and now >= self.since + heard
+
+
 class Rivals:
     """
     The publishers of a topic, `nodes`: the full name of the node of each.
@@ -51,11 +65,9 @@ class Rivals:
         self._sender = sender
         self._allowed = allowed
         self._max_age = max_age
-        self._others: dict[Any, float] = {}
-        """When a message without the fact came last, by sender or what it is about instead."""
-        self._since: dict[Any, float] = {}  #: since when a sender has sent only such messages
-        self._heard: set[int] = set()  #: senders
-        self._given: dict[int, float] = {}  #: when a sender gave the fact last
+        self._publishers: dict[int, _Publisher] = {}  #: those heard, by sender
+        self._unnumbered: dict[Any, float] = {}
+        """When a message without the fact came last of an unknown sender, by the names in it."""
         self._appeared = now
         self._contradicted = -math.inf  #: time of the last late sample with another value
         self._value: Any = None
@@ -85,10 +97,7 @@ class Rivals:
     def _note_sender(self, now: float) -> None:
         sender = self._sender()
         if sender is not None:
-            self._heard.add(sender)
-            self._given[sender] = now
-            self._others.pop(sender, None)
-            self._since.pop(sender, None)
+            self._publishers[sender] = _Publisher(gave=now)
 
     def other(self, message: Any, now: float) -> None:
         """
@@ -99,19 +108,16 @@ class Rivals:
         """
         sender = self._sender()
         if sender is not None:
-            self._heard.add(sender)
-            self._others[sender] = now
-            self._since.setdefault(sender, now)
+            one = self._publishers.setdefault(sender, _Publisher())
+            one.lacked, one.since = now, min(one.since, now)
         elif not self._frame:
             names = getattr(message, 'name', None)
-            self._others[tuple(names) if isinstance(names, (list, tuple)) else None] = now
+            self._unnumbered[tuple(names) if isinstance(names, (list, tuple)) else None] = now
 
     def forget(self) -> None:
         """Forget who sent what: after a loss, senders are taken for one another."""
-        self._others.clear()
-        self._since.clear()
-        self._heard.clear()
-        self._given.clear()
+        self._publishers.clear()
+        self._unnumbered.clear()
 
     def settle(self, now: float) -> float:
         """Return for how long (s) a condition must have had its result to count."""
@@ -119,16 +125,16 @@ class Rivals:
             return math.inf
         lasting = max(self._max_age, OTHERS)
         heard = CALM if self._max_age == math.inf else self._max_age
-        others = [other for other, last in self._others.items()
-                  if now < last + lasting and now >= self._since.get(other, -math.inf) + heard]
-        if len(self.nodes) - len(others) < 2:
+        giving = [one for one in self._publishers.values() if not one.lacks(now, lasting, heard)]
+        others = len(self._publishers) - len(giving) + sum(
+            now < last + lasting for last in self._unnumbered.values())
+        if len(self.nodes) - others < 2:
             return 0.0
-        if not self._frame and 0 < len(self._heard) < len(self.nodes) \
+        if not self._frame and 0 < len(self._publishers) < len(self.nodes) \
                 and now < self._appeared + UNHEARD:
             return math.inf
-        if now < self._contradicted + self._max_age or any(
-                now >= last + self._max_age for sender, last in self._given.items()
-                if sender not in others):
+        if now < self._contradicted + self._max_age \
+                or any(now >= one.gave + self._max_age for one in giving):
             return math.inf
         if self._max_age == math.inf:
             return math.inf if self._differ else CALM
