@@ -46,6 +46,7 @@ class Subscriber:
 
     def __init__(self, fleet: Fleet, qos: QoSProfile, topic: str = TOPIC) -> None:
         self.seen: dict[tuple[str, int], Marker] = {}
+        self.ever: dict[str, Marker] = {}  #: the last text that began with a line, also a past one
         self.messages = 0
         self._node = fleet.node
         self._subscription = fleet.node.create_subscription(MarkerArray, topic, self._take, qos)
@@ -59,6 +60,7 @@ class Subscriber:
                 self.seen.pop((marker.ns, marker.id), None)
             else:
                 self.seen[marker.ns, marker.id] = marker
+        self.ever.update(self.texts())
 
     def texts(self) -> dict[str, Marker]:
         """Return the texts by their first lines."""
@@ -94,9 +96,13 @@ class Robot(Fleet):
         return self.folder / f'{robot}_markers.log'
 
     def until_text(self, subscriber: Subscriber, line: str, timeout: float = 20.0) -> Marker:
-        self.until(lambda: line in subscriber.texts(), timeout,
-                   f'{line} among {[*subscriber.texts()]}')
+        self.until(lambda: line in subscriber.texts(), timeout, line)
         return subscriber.texts()[line]
+
+    def until_passed(self, subscriber: Subscriber, line: str) -> Marker:
+        """Wait for a text that stays for a moment only."""
+        self.until(lambda: line in subscriber.ever, 20.0, line)
+        return subscriber.ever[line]
 
     def end_flow(self, flow_id: str) -> None:
         self.levels['one'] = 11.0
@@ -137,8 +143,8 @@ def test_the_markers_follow_an_action_to_its_end(robot: Robot, rviz: Subscriber)
     assert f'#{round(255 * ball.color.r):02x}' == state_look('executing_motion').dark[:3]
     robot.until(lambda: robot.arrived, 10.0, 'the goal at the arm')
     robot.arrived.pop().set_result(None)
-    robot.until_text(rviz, 'drive: confirming')
-    failed = robot.until_text(rviz, 'drive: failed')
+    robot.until_passed(rviz, 'drive: confirming')
+    failed = robot.until_passed(rviz, 'drive: failed')
     assert failed.text == 'drive: failed\nconfirm false: level = 1 m', 'not the term that is true'
     assert failed.header.frame_id == 'base_link' and failed.id == 0
     robot.until(lambda: not rviz.seen, 10.0, 'the markers are deleted')
@@ -159,7 +165,7 @@ def test_frames_without_a_header_are_those_of_facts(robot: Robot, rviz: Subscrib
     robot.until(lambda: late.seen.keys() == rviz.seen.keys() == volatile.seen.keys(), 10.0,
                 'late subscribers have them, too')
     robot.end_flow('two')
-    assert robot.until_text(late, 'plain: succeeded').text == (
+    assert robot.until_passed(late, 'plain: succeeded').text == (
         'plain: succeeded\nconfirm true: level = 11 m')
     robot.until(lambda: not (rviz.seen or late.seen or volatile.seen), 10.0, 'they are deleted')
     late.close()
