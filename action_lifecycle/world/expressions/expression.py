@@ -20,17 +20,25 @@ Angles are in rad, everything else is in the units of the facts.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 import functools
+import itertools
+import math
 import re
 import threading
 from typing import Any
 
 from .compiler import Compiled, Compiler, Leaf
-from .functions import CONSTANTS, FUNCTIONS
+from .functions import CONSTANTS, FUNCTIONS, Text
 from .value_types import Kind
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # valid names of facts and parameters
+TRIALS = 1_000
+"""Maximum number of combinations of values with which a condition is tried."""
+TRIED = (0.0, *(sign * value for sign in (1, -1)
+                for value in (0.5, 1.0, math.pi / 2, math.pi, 10.0, 1e3, 1e100, math.inf)))
+INFINITE = (math.inf, -math.inf)
 _OR_NOT = re.compile(r'\b(or|not)\b')
 
 
@@ -103,11 +111,34 @@ class Expression:
 
 
 def certain_fault(expression: Expression, known: Mapping[str, Any]) -> str:
-    """Return why a condition is no evidence, given the values that no sensor measures."""
-    if not expression.is_certain(known):
-        return ''
-    return ('it is true while all its facts are unknown, so it shows nothing; expected a '
-            'condition that needs a fact to be true')
+    """
+    Return why a condition is no evidence, given the values that no sensor measures.
+
+    It is none if it is true without any fact, and none if it is true whatever the facts are, as
+    far as trials can tell: with values of all kinds, and those in and beside its literals.
+    """
+    why = 'while all its facts are unknown' if expression.is_certain(known) else \
+        'whatever its facts are' if _is_always_true(expression, known) else ''
+    return why and (f'it is true {why}, so it shows nothing; expected a condition that needs a '
+                    'fact to be true')
+
+
+def _is_always_true(expression: Expression, known: Mapping[str, Any]) -> bool:
+    """Whether it is true in all trials, of which there are at most `TRIALS`."""
+    syntax = ast.parse(expression.text.replace('\n', ' ').strip(), mode='eval')
+    literals = [node.value for node in ast.walk(syntax) if isinstance(node, ast.Constant)]
+    numbers = {float(sign * value) for value in literals if isinstance(value, (int, float))
+               for sign in (1, -1)}
+    beside = {value + sign * max(1.0, abs(value)) * 1e-6 for value in numbers for sign in (1, -1)}
+    tried = [True, False, *{*TRIED, *numbers, *beside},
+             *(Text(value) for value in literals if isinstance(value, str))]
+    choices = [[known[name]] if name in known else [CONSTANTS[name]] if name in CONSTANTS
+               else tried for name in expression.names]
+    # most facts have no value when they are infinite
+    return math.prod(map(len, choices)) <= TRIALS and all(
+        found is True or found is None and any(value in INFINITE for value in values
+                                               if value.__class__ is float)
+        for values in itertools.product(*choices) for found in [expression.evaluate(values)])
 
 
 def compile_expression(

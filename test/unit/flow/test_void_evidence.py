@@ -71,7 +71,7 @@ def test_it_may_be_a_precondition_or_leave_the_word_of_a_service_aside(fields: s
 
 
 @pytest.mark.parametrize('text', [
-    'gap > 3', 'gap > 3 or level > 2', 'not gap > 3', 'gap == gap', 'gap > width or False',
+    'gap > 3', 'gap > 3 or level > 2', 'not gap > 3', 'gap > width or False',
     'not (gap > 3 and True)', 'gap > limit or limit > 9', 'width > 9 or gap > 3'])
 def test_a_condition_that_needs_a_fact_is_accepted(text: str) -> None:
     parse_flow(flow(f'motion: {MOTION}\nconfirm: {text}',

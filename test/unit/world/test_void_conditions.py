@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a condition is worth: true while its facts are unknown, it shows nothing."""
+"""What a condition is worth: true without its facts, or whatever they are, it shows nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.lifecycle.ports import Condition
 from action_lifecycle.world.condition import condition_faults
-from action_lifecycle.world.expressions.expression import compile_expression
+from action_lifecycle.world.expressions.expression import certain_fault, compile_expression
 from action_lifecycle.world.facts.loader import parse_facts
 from action_lifecycle.world.model import WorldModel
 from hypothesis import given, settings
@@ -25,6 +25,7 @@ facts:
   gap: {topic: gap, type: std_msgs/msg/Float64, field: data}
   home: {constant: 0.3}
   ready: {expression: gap > 3 or home > 0}
+  mode: {topic: mode, type: std_msgs/msg/String, field: data}
   checked: {expression: home > 0, health: {needs: [gap]}}
 """)
 known_or_not = st.lists(st.one_of(st.none(), numbers), min_size=3, max_size=3)
@@ -68,6 +69,25 @@ def test_a_void_condition_is_refused_where_it_would_show_something(
     assert 'true while all its facts are unknown' in found[0][1]
     with pytest.raises(DocumentError, match='true while all its facts are unknown'):
         WorldModel(FACTS).confirm([Condition(label, text)], 0.0, print, names={'least': 2})
+
+
+@pytest.mark.parametrize('text', [
+    'gap >= 0 or gap < 0', 'max(gap, 5) > 3', 'min(gap, least) <= 2', 'any([gap > 3, true])',
+    '1 in [1, gap]', 'gap**0 == 1', 'abs(gap) > -1', 'gap == gap', 'not (gap > 3 and gap < 3)',
+    'gap > 2\n or gap < 3', 'mode == "open" or mode != "open"', 'gap > 3 or not gap > 3'])
+def test_a_condition_that_is_true_whatever_is_measured_is_refused(text: str) -> None:
+    ((_, said),) = condition_faults(
+        [Condition('confirm', text)], FACTS, {'least': 2}, {'least': 2})
+    assert 'it is true whatever its facts are, so it shows nothing' in said
+
+
+@pytest.mark.parametrize('text', [
+    'gap < inf', 'gap != 5.5', 'not (2 < gap < 3)', 'mode != "open"', 'mode in ["a", "b"]',
+    'not (gap == 7 and mode == "open")', 'sin(gap) < 0.99', 'gap % 2 != 0.7', 'gap < 1e9',
+    'gap * gap > 0', 'not (gap == 2 and mode == "a" and speed == 3)', 'not flag', 'tool[2] > -1',
+    'tool[2] > -1 or gap > 0'])
+def test_a_condition_that_some_value_makes_false_is_accepted(text: str) -> None:
+    assert not certain_fault(compile_expression(text, None, condition=True), {})
 
 
 @pytest.mark.parametrize('text', SOUND)
