@@ -30,7 +30,7 @@ class ReadyState(State):
     repeatable: ClassVar[bool] = True
     _next: str | None = None
 
-    def run(self, context: Any, agent: Any = None) -> Any:
+    async def run(self, context: Any, agent: Any = None) -> Any:
         return None
 
     def check_transition_ready(self, context: Any) -> bool:

@@ -124,8 +124,13 @@ class HostedSession(Session):
                 and RETRY not in self.machine.graph.events:
             self.write('again', {}, actor=actor)
         else:
-            reply = self.conversation.send(event, actor_input, actor=actor) \
-                if event != POLL else self.conversation.poll()
+            try:
+                reply = self.conversation.send(event, actor_input, actor=actor)
+            except TransitionNotAllowed as error:
+                possible = self._next_events()
+                raise TransitionNotAllowed(
+                    error.event, error.state, possible,
+                    'work is running' if possible == (POLL,) else error.reason) from error
             self.wake()
             return reply._replace(next_events=self._next_events())
         self.wake()

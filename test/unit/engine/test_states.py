@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from pathlib import Path
 import sys
 
@@ -43,6 +45,17 @@ def test_built_in_types_are_known() -> None:
     built_in = {'agent', 'user', 'tool', 'decision', 'terminal', 'motion', 'confirm'}
     assert built_in <= set(REGISTRY)  # other packages may have registered more
     assert [name for name in built_in if REGISTRY[name].is_terminal] == ['terminal']
+
+
+def test_the_run_of_every_built_in_type_can_be_awaited() -> None:
+    built_in = [cls for cls in REGISTRY.values()
+                if cls.__module__.startswith('action_lifecycle.')]
+    assert len(built_in) >= 11 and all(
+        inspect.iscoroutinefunction(cls.run) for cls in built_in)
+
+    async def steps() -> list[object]:
+        return [await REGISTRY[name](name, {}).run([]) for name in ('decision', 'terminal')]
+    assert asyncio.run(steps()) == [None, None]
 
 
 @pytest.mark.parametrize(('cls', 'name'), [

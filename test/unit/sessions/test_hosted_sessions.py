@@ -108,6 +108,20 @@ def test_a_conversation_runs_over_events_and_is_there_after_a_restart(tmp_path: 
     run(main())
 
 
+def test_an_event_while_a_state_runs_is_refused_with_poll_as_the_next_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.begin(TALK, session_id='one')
+        assert rig.sessions.status('one').next_events == ('poll',)
+        with pytest.raises(TransitionNotAllowed, match='work is running; possible events: poll'):
+            await rig.sessions.send('one', 'ask')
+        await rig.until('one', lambda status: status.status == 'waiting')
+        with pytest.raises(TransitionNotAllowed, match='possible events: say, leave'):
+            await rig.sessions.send('one', 'ask')
+        await rig.close()
+    run(main())
+
+
 async def restarted_until_the_end(path: Path, agent: Agent, graph: str, last: int) -> Any:
     """Run a session that is killed after row `last`, then again without a kill."""
     rig = Rig(path, agent, last)
