@@ -29,7 +29,7 @@ _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
 FROM_OUTSIDE = (
     'cancel', 'verified', 'postpone', 'ask_again', 'resume', 'retry', 'request_fallback',
-    'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate')
+    'receive_fallback', 'apply_fallback', 'repeat_motion', 'request_recipe', 'terminate')
 """Events that users and other nodes may fire; others are fired by the scheduler and the world."""
 
 BEGINNING = ('resume', 'retry', 'apply_fallback', 'repeat_motion')

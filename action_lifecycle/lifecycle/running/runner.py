@@ -28,6 +28,8 @@ WAITING = frozenset({
     ActionState.ASSIGNED, ActionState.ERROR, ActionState.FALLBACK_REQUESTED,
     ActionState.FALLBACK_RECEIVED, ActionState.PENDING})
 """States in which an action waits for its start, after an error, or for a verifier."""
+_DONE = (ActionState.COMPLETED, ActionState.RECIPE_REQUESTED, ActionState.RECIPE_RECEIVED)
+"""States after the work, and after an error of which the recipe was requested."""
 
 
 class ActionRunner(Working, Verifying, FallingBack):
@@ -47,10 +49,9 @@ class ActionRunner(Working, Verifying, FallingBack):
     def cancel(self, actor: str, reason: str) -> None:
         """Cancel the action in any state; the stop of a motion must be confirmed first."""
         state = self.action.state
-        if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
-                state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
+        if state in _DONE and self.action.passed_completed:
             self._end(ActionOutcome.SUCCEEDED, actor, reason)
-        elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
+        elif state in (ActionState.ASSIGNED, ActionState.ERROR, *_DONE):
             self._left()  # else a retry could come before a row that has to be repeated
             self._canceled_by = ErrorCode.CANCELED, reason, actor
             self._end(ActionOutcome.CANCELED, actor, reason)
@@ -129,8 +130,7 @@ class ActionRunner(Working, Verifying, FallingBack):
     def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action without retry or fallback, in any state; stops a motion first."""
         state = self.action.state
-        if state in (ActionState.TERMINATED, ActionState.COMPLETED, ActionState.RECIPE_REQUESTED,
-                     ActionState.RECIPE_RECEIVED):
+        if state is ActionState.TERMINATED or state in _DONE:
             return
         self._last = True
         if state is ActionState.ERROR:
@@ -241,12 +241,20 @@ class ActionRunner(Working, Verifying, FallingBack):
             try:
                 self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
             except (ContentRefused, LookupError, TypeError, ValueError) as error:
-                self._end(ActionOutcome.SUCCEEDED, 'recipe', f'not added to the recipe: {error}')
+                self._end(self._outcome, 'recipe', f'not added to the recipe: {error}')
 
         self._record('receive_recipe', record)
 
     def _enter_recipe_received(self) -> None:
-        self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)
+        if self.action.passed_completed:
+            self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)
+        else:
+            self._end(self._outcome, '', self.action.error_msg)
+
+    @property
+    def _outcome(self) -> ActionOutcome:
+        """How it ends once its recipe is recorded; one requested in `error` has failed."""
+        return ActionOutcome.SUCCEEDED if self.action.passed_completed else ActionOutcome.FAILED
 
     def _enter_terminated(self) -> None:
         self._cancel_deadline()

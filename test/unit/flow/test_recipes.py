@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from action_lifecycle.documents.errors import TransitionNotAllowed
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.planning.asker import PlanReply
 from action_lifecycle.flow.recipes.recipe import Recipe
@@ -40,6 +41,29 @@ def test_each_action_passes_the_recipe_states_and_contributes_its_fragment(
     assert spec.flow.parameters == {'force': 8.0}
     assert len(spec.flow.sha256) == 64 and len(spec.flow.parameters_sha256) == 64
     assert run.summary['recipe']['file'] == str(folder / 'fetch.json')
+
+
+def test_the_recipe_of_an_action_in_error_can_be_requested_and_it_ends_as_failed(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    text = ('flow: f\nactions:\n  pick:\n    motion: {server: arm, type: a/action/B, '
+            'goal: {effort: 8}}\n    confirm: z > 0\n    retry: {times: 3, delay: 60}\n')
+    process = start()
+    run = process.orchestrator.submit(parse_flow(text, 'f.yaml'), 'f')
+    clock.run(30.0)
+    action = run.runners['pick'].action
+    with pytest.raises(TransitionNotAllowed, match='receive_recipe'):
+        process.orchestrator.fire('f', 'pick', 'receive_recipe', actor='anna')
+    assert action.state == 'error' and 'request_recipe' in action.machine.possible_events()
+    process.orchestrator.fire('f', 'pick', 'request_recipe', actor='anna')
+    clock.run()
+    assert process.states('pick')[-4:] == [
+        'error', 'recipe_requested', 'recipe_received', 'terminated']
+    assert robot.executed('pick') == 1  # it is not tried again
+    assert action.outcome is ActionOutcome.FAILED and run.state == 'FAIL'
+    kept, = (row for row in process.journal.rows() if row.event == 'receive_recipe')
+    assert kept.data['fragment']['fields']['motion'][0]['goal'] == {'effort': 8}
 
 
 def test_a_recipe_leaves_out_what_was_replaced(
