@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import threading
 from typing import Any, NamedTuple, Protocol
 
@@ -40,16 +41,18 @@ class Conversation:
 
     `poll` waits while an event of the user is processed, so it never returns an incomplete
     transition. Do not call it from a hook of the machine. `restored`: the machine goes on where it
-    was, so that the initial state is not greeted.
+    was, so that the initial state is not greeted. `next_events()` returns the possible events
+    while no work runs, by default those of the machine.
     """
 
     def __init__(
         self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None, *,
-        restored: bool = False,
+        restored: bool = False, next_events: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         self._machine = machine
         self._dialogue = dialogue
         self._work = work
+        self._next_events = next_events or machine.possible_events
         self._turn = threading.Lock()
         if not (dialogue.entries or restored):
             dialogue.greet(machine.state)
@@ -68,7 +71,7 @@ class Conversation:
                 output = '' if event == POLL else self._dialogue.output
                 return Reply(output, (POLL,), progress, '')
             error = self._work.error if self._work is not None else ''
-            return Reply(self._dialogue.output, self._machine.possible_events(), None, error)
+            return Reply(self._dialogue.output, self._next_events(), None, error)
 
     def poll(self) -> Reply:
         """Return the current output, progress and possible events."""

@@ -114,6 +114,11 @@ class Dialogue:
         return tuple(self._entries.copy())
 
     @property
+    def names(self) -> Mapping[str, Any]:
+        """Return the further names of templates, such as `context` and `session` of a session."""
+        return self._names()
+
+    @property
     def dialogue_persistence(self) -> Persistence:
         """Return the persistence of the current transition; can be set, also by name."""
         return self._persistence

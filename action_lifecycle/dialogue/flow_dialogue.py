@@ -11,7 +11,8 @@ from typing import Any
 
 from .desk import Listener, NOBODY, OpenRequest, OperatorDesk
 from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
-from .hooks import find_hooks
+from .hooks import make_hooks
+from ..documents.errors import LifecycleError
 from ..flow.run.flow_hooks import Extension
 from ..flow.run.flow_run import FlowRun
 from ..graphs.machine import Machine
@@ -56,9 +57,9 @@ class FlowDialogue(Listener):
 
     def _hooks(self, name: str) -> list[object]:
         try:
-            return [find_hooks(name)(self.dialogue)] if name else []
-        except Exception as error:  # raised by user-defined hooks
-            self._log.error('dialogue of %s: %r', self._flow_id, error)
+            return make_hooks(name, self.dialogue)
+        except LifecycleError as error:
+            self._log.error('dialogue of %s: %s', self._flow_id, error)
             return []
 
     def fire(self, event: str, text: Any, **data: Any) -> None:

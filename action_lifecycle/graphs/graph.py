@@ -78,7 +78,8 @@ class Graph:
     """
     A checked, immutable graph.
 
-    `table[state][event]` has the transitions to try, in the order of the file.
+    `table[state][event]` has the transitions to try, in the order of the file. `listener` names
+    the registered hooks and guards of sessions, see `dialogue/hooks.py`.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Graph:
     transitions: tuple[Transition, ...]
     invariants: tuple[Invariant, ...]
     warnings: tuple[Fault, ...]
+    listener: str = ''
     table: Mapping[str, Mapping[str, tuple[Transition, ...]]] = field(init=False, repr=False)
     hooks: dict[tuple[Transition, tuple[type, ...]], Any] = field(
         init=False, repr=False, default_factory=dict)

@@ -70,6 +70,7 @@ class GraphModel(StrictModel):
 
     description: StrictStr = ''
     initial: StrictStr
+    hooks: StrictStr = Field('', description='name of the registered hooks and guards of sessions')
     fields: dict[str, list[Any]] = Field(
         default_factory=dict,
         description='further fields of states, with their allowed values ([]: any)')
@@ -104,7 +105,8 @@ def graph_schema() -> dict[str, Any]:
     flat = {
         'type': 'object',
         'properties': {
-            name: nested['properties'][name] for name in ('description', 'initial', 'transitions')
+            name: nested['properties'][name] for name in (
+                'description', 'initial', 'hooks', 'transitions')
         },
         'not': {'required': ['states']},
         'additionalProperties': {'$ref': f'#/{key}/StateModel'},

@@ -100,7 +100,7 @@ class _Loading:
         return Graph(
             Path(self.document.name).stem, model.description, initial,
             MappingProxyType(self.states), tuple(self.places), tuple(self.invariants),
-            tuple(self.warnings))
+            tuple(self.warnings), model.hooks)
 
     def _state(self, name: str, config: Any, fields: Mapping[str, list[Any]]) -> None:
         path = (*self.base, name)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+import logging
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 from .cancel import Cancel
@@ -41,12 +43,16 @@ from .work_log import SessionWorkLog
 from ..handler import StateHandler
 from ..steps import Session
 from ...dialogue import Conversation, Dialogue, DialogueEntry, Reply
+from ...dialogue.hooks import make_hooks
 from ...documents.errors import LifecycleError, TransitionNotAllowed
+from ...graphs.hooks import find_hooks
 from ...graphs.loader import load_graph
 from ...graphs.machine import Change, Machine
 from ...invoke import EarlierWork, Invoker, Progress, to_json_data, WireError
 from ...journal.row import Entry, EntryRefused, JournalError
 from ...lifecycle.states import ErrorCode
+
+_LOG = logging.getLogger('action_lifecycle')
 
 
 class HostedSession(Session):
@@ -69,7 +75,9 @@ class HostedSession(Session):
             graph, names=self._names, entries=record.entries, recorded=self._keep_entry,
             clock=host.now, works=self.works | invoker_states(graph))
         self.dialogue.output = record.output
-        listeners: list[object] = [self.dialogue, self]
+        self._hooks = make_hooks(graph.listener, self.dialogue)
+        listeners: list[object] = [self.dialogue, SimpleNamespace(
+            cond=self.cond, after_transition=self.after_transition), *self._hooks]
         self.invoker: Invoker | None = None
         if invoker_states(graph):
             if host.engine is None:
@@ -84,7 +92,8 @@ class HostedSession(Session):
             choice_timeout=host.choice_timeout, machine=Machine(
                 graph, listeners=listeners, commit=self._commit, on_error=self._hook_failed,
                 state=record.state, name=record.session_id))
-        self.conversation = Conversation(self.machine, self.dialogue, self, restored=True)
+        self.conversation = Conversation(self.machine, self.dialogue, self, restored=True,
+                                         next_events=self._next_events)
         record.entries = []  # the dialogue has them
         self.closed = False
         self.people = any(state.type == 'user' for state in graph.states.values())
@@ -113,7 +122,8 @@ class HostedSession(Session):
         """
         Fire an event of the user, or `retry` or `cancel`; `poll` only returns the present state.
 
-        Raises TransitionNotAllowed, or JournalError; then nothing has changed.
+        Raises TransitionNotAllowed, JournalError, or LifecycleError with what a hook or validator
+        has raised; then nothing has changed.
         """
         if self.record.end is not None and event != POLL:
             raise TransitionNotAllowed(event, self.record.state, (), 'the session has ended')
@@ -131,6 +141,12 @@ class HostedSession(Session):
                 raise TransitionNotAllowed(
                     error.event, error.state, possible,
                     'work is running' if possible == (POLL,) else error.reason) from error
+            except LifecycleError:
+                raise
+            except Exception as error:  # hooks are user-defined
+                _LOG.debug('a hook failed', exc_info=True)
+                raise LifecycleError(
+                    f"event '{event}' is refused: {str(error) or type(error).__name__}") from error
             self.wake()
             return reply._replace(next_events=self._next_events())
         self.wake()
@@ -290,7 +306,10 @@ class HostedSession(Session):
         if self.closed or self._driver.runs() or self.record.canceled_by is not None \
                 or (self.invoker is not None and self.invoker.progress is not None):
             return (POLL,)
-        events = self.machine.possible_events()
+        try:
+            events = self.machine.possible_events()
+        except Exception:  # of a guard, which may need the data of an event
+            events = tuple(self.machine.graph.table[self.machine.state])
         return (*events, RETRY) if self.record.state in self.works and RETRY not in events \
             else events
 
@@ -301,6 +320,7 @@ class HostedSession(Session):
         if not record.settled and move:
             self.dialogue.before_transition(
                 move['source'], state, record.actor_input, 'user' if move['by'] == USER else '')
+            self._repeat_hooks(move)
             self.dialogue.after_transition(state)
         elif not record.settled:
             self.dialogue.greet(state)
@@ -311,6 +331,24 @@ class HostedSession(Session):
             before = Progress(*move.get('progress', ()))
             self.invoker.resume(self.machine, record.actor_input,
                                 record.work or EarlierWork('', before, ()))
+
+    def _repeat_hooks(self, move: Mapping[str, Any]) -> None:
+        """Call the registered hooks of a transition that an earlier process has not completed."""
+        graph = self.machine.graph
+        for made in graph.table[move['source']].get(move['event'], ()):
+            if made.target == move['target']:
+                hooks = find_hooks(graph, made, self._hooks)
+                data = {'actor_input': self.record.actor_input}
+                scope = {**data, 'event': made.event, 'source': made.source,
+                         'target': made.target, 'machine': self.machine,
+                         'change': Change(made, data, self.machine)}
+                try:
+                    for state, calls in ((made.source, hooks.before), (made.target, hooks.after)):
+                        for call in calls:
+                            call({**scope, 'state': state})
+                except Exception as error:  # hooks are user-defined
+                    raise LifecycleError(str(error) or type(error).__name__) from error
+                return
 
     def _guarded(self, call: Callable[[], None]) -> None:
         """Call back with the end of work; the session then goes on."""

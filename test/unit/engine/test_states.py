@@ -49,8 +49,8 @@ def test_built_in_types_are_known() -> None:
 
 def test_the_run_of_every_built_in_type_can_be_awaited() -> None:
     built_in = [cls for cls in REGISTRY.values()
-                if cls.__module__.startswith('action_lifecycle.')]
-    assert len(built_in) >= 11 and all(
+                if cls.__module__.startswith('action_lifecycle.agents.')]
+    assert len(built_in) == 11 and all(
         inspect.iscoroutinefunction(cls.run) for cls in built_in)
 
     async def steps() -> list[object]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from action_lifecycle.dialogue import Dialogue, register_hooks
 from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllowed
 from action_lifecycle.journal import JournalError, verify_journal
 import pytest
@@ -118,6 +119,97 @@ def test_an_event_while_a_state_runs_is_refused_with_poll_as_the_next_one(tmp_pa
         await rig.until('one', lambda status: status.status == 'waiting')
         with pytest.raises(TransitionNotAllowed, match='possible events: say, leave'):
             await rig.sessions.send('one', 'ask')
+        await rig.close()
+    run(main())
+
+
+GUARDED = """\
+initial: ask
+hooks: polite
+fields: {template: []}
+states:
+  ask: {type: user, template: 'What?'}
+  reply: {type: agent}
+  again: {type: user, template: 'Robot: {{ actor_input }}'}
+  bye: {type: terminal, enter: wave}
+transitions:
+  - {event: say, from: [ask, again], to: reply, validators: friendly}
+  - {event: again, from: reply, to: again}
+  - {event: leave, from: again, to: bye, cond: paid}
+"""
+
+
+@register_hooks('polite')
+class Polite:
+    """Hooks, a guard and a validator of GUARDED."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self.dialogue = dialogue
+
+    def friendly(self, actor_input: Any) -> None:
+        if actor_input == 'rubbish':
+            raise ValueError('say it politely')
+
+    def paid(self) -> bool:
+        return 'money' in self.dialogue.names['context']
+
+    async def later(self) -> bool:
+        return True
+
+    def on_enter_again(self) -> None:
+        self.calls.append('again')
+        self.dialogue.dialogue_persistence = 'NONE'
+
+    def wave(self, target: str) -> None:
+        self.calls.append(f'wave at {target}')
+
+
+def test_registered_hooks_guards_and_validators_of_a_graph_are_called(tmp_path: Path) -> None:
+    async def main() -> None:
+        Polite.calls.clear()
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.begin(GUARDED, session_id='one')
+        with pytest.raises(LifecycleError, match="'say' is refused: say it politely"):
+            await rig.sessions.send('one', 'say', 'rubbish')
+        assert rig.sessions.status('one').state == 'ask'
+        await rig.sessions.send('one', 'say', 'Hello')
+        status = await rig.until('one', lambda status: status.state == 'again')
+        assert status.next_events == ('say',) and status.output == 'Robot: Hello.'
+        assert [entry.text for entry in rig.sessions.view('one').entries] == ['What?', 'Hello']
+        with pytest.raises(TransitionNotAllowed, match="guard 'paid' .*; possible events: say"):
+            await rig.sessions.send('one', 'leave')
+        await rig.sessions.send('one', 'say', 'money')
+        await rig.until('one', lambda status: 'leave' in status.next_events)
+        await rig.sessions.send('one', 'leave')
+        assert Polite.calls == ['again', 'again', 'wave at bye']
+        await rig.close()
+    run(main())
+
+
+def test_after_a_kill_within_a_transition_its_registered_hooks_are_called(tmp_path: Path) -> None:
+    async def main() -> None:
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.begin(GUARDED, session_id='one')
+        original = rig.journal.append
+
+        def append(entry: Any) -> Any:
+            row = original(entry)
+            if entry.event == 'moved' and entry.to_state == 'again':
+                rig.journal.last = row.seq
+            return row
+        rig.journal.append = append  # type: ignore[method-assign]
+        await rig.sessions.send('one', 'say', 'Hello')
+        with pytest.raises(JournalError):
+            await rig.until('one', lambda status: False)
+        await rig.close()
+        Polite.calls.clear()
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.sessions.restore()
+        assert Polite.calls == ['again']
+        assert rig.sessions.status('one').output == 'Robot: Hello.'
+        assert [entry.text for entry in rig.sessions.view('one').entries] == ['What?', 'Hello']
         await rig.close()
     run(main())
 
@@ -299,6 +391,14 @@ transitions:
   - {event: poll, from: a, to: b, cond: ready}
 """)
         assert all(word in str(caught.value) for word in ('wave', "'ready'", "'poll'"))
+        with pytest.raises(LifecycleError, match="no dialogue hooks 'polit'; .*'polite'"):
+            rig.begin(GUARDED.replace('hooks: polite', 'hooks: polit'))
+        with pytest.raises(LifecycleError, match="hooks 'polite' do not have it.*'paid'"):
+            rig.begin(GUARDED.replace('cond: paid', 'cond: payd'))
+        with pytest.raises(LifecycleError, match="'actor': sessions have something of this name"):
+            rig.begin(GUARDED.replace('cond: paid', 'cond: actor'))
+        with pytest.raises(LifecycleError, match="a session can't be async"):
+            rig.begin(GUARDED.replace('cond: paid', 'cond: later'))
         for session_id in ('a/b', 'a.1', 'a b', '-a', 'a' * 101):
             with pytest.raises(LifecycleError, match='session_id'):
                 rig.begin(LOOP, session_id=session_id)
