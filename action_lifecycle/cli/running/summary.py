@@ -69,5 +69,6 @@ def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> Non
         f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
         f"unverified: {summary['unverified']}"
         + (f", replaced {summary['replaced']}" if summary.get('replaced') else '')
-        + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else ''),
+        + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else '')
+        + (f", planned in {summary['planning_s']:.1f} s" if 'planning_s' in summary else ''),
         'bold green' if good else 'bold red'))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 import logging
-from typing import Any
+from typing import Any, Optional
 
 from pydantic import Field
 
@@ -48,12 +48,13 @@ class PlanOrder(StrictModel):
 
 @dataclass(frozen=True)
 class Planned:
-    """The result of a request: a flow, or an error."""
+    """The result of a request: a flow, or an error; `took`: time (s) since the request."""
 
     order: PlanOrder
     flow: LoadedFlow | None = None
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
+    took: float = 0.0
 
 
 Check = Callable[[LoadedFlow, 'Callable[[ErrorCode, list[str]], None]'], None]
@@ -156,6 +157,7 @@ class _Request(Asker):
         super().__init__(planner.recorder.clock)
         self.planner = planner
         self.order = order
+        self.began = planner.recorder.clock.now()  #: ROS time (s)
 
     def append(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; each row has the full state of the request."""
@@ -164,7 +166,7 @@ class _Request(Asker):
             kind=PLAN, action_id=self.order.flow_id, event=event, cause=cause[:1000],
             actor=self.order.requester, final=final, ros_time=recorder.clock.now(),
             data={'order': dict(self.order), 'tries': self.tries, 'failures': self.failures,
-                  'errors': self.errors, **data}))
+                  'errors': self.errors, 'began': self.began, **data}))
 
     def note(self, event: str, *, cause: str = '', **data: Any) -> bool:
         """Journal a step; if that fails, end the request and return False."""
@@ -207,7 +209,8 @@ class _Request(Asker):
     def checked(self, flow: LoadedFlow, code: ErrorCode, faults: list[str]) -> None:
         """Process the result of the bridge's check."""
         if code is ErrorCode.NONE:
-            self.planner.planned(Planned(self.order, flow))
+            took = max(0.0, self.planner.recorder.clock.now() - self.began)
+            self.planner.planned(Planned(self.order, flow, took=round(took, 3)))
         elif code is ErrorCode.FLOW_INVALID:
             self.wrong(faults)
         else:  # not caused by the answer
@@ -241,6 +244,7 @@ class _StoredRequest(StrictModel):
     errors: list[str]
     answer: str = ''
     told: Told = Told()
+    began: Optional[float] = None  #: rows of older versions do not have it
 
 
 def _read_request(planner: Planner, row: Row) -> _Request:
@@ -253,4 +257,6 @@ def _read_request(planner: Planner, row: Row) -> _Request:
     request.tries, request.failures = stored.tries, stored.failures
     request.errors, request.answer = stored.errors, stored.answer
     request.told = stored.told
+    if stored.began is not None:
+        request.began = stored.began
     return request

@@ -32,6 +32,7 @@ def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
         'edits': len(run.edits), 'replaced': len(run.replaced),
         **({} if run.ending is None else {'ended_by': run.ending._asdict()}),
         'duration': now - run.started_at,
+        **({'planning_s': run.origin['planning_s']} if 'planning_s' in run.origin else {}),
         'metrics': asdict(FlowMetrics.of(actions)), **run.notes,
     }
 

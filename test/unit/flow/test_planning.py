@@ -70,7 +70,8 @@ class Life:
     def planned(self, planned: Planned) -> None:
         self.results.append(planned)
         if planned.flow is not None:
-            self.process.orchestrator.submit(planned.flow, planned.order.flow_id)
+            self.process.orchestrator.submit(
+                planned.flow, planned.order.flow_id, origin={'planning_s': planned.took})
             self.planner.submitted(planned.order.flow_id)
 
     def begin(self, flow_id: str = 'f', **order: Any) -> None:
@@ -86,6 +87,7 @@ def test_a_request_becomes_a_flow(start: Start, clock: Clock) -> None:
     clock.run(30.0)
     assert life.process.orchestrator.runs['f'].state == 'FINISH'
     assert life.events() == ['requested', 'asked', 'answered', 'planned']
+    assert life.process.orchestrator.runs['f'].summary['planning_s'] == pytest.approx(1.2)
     row = next(life.process.journal.rows(kind='plan'))
     assert row.data['order']['request'] == 'pick it' and row.actor == 'me'
     assert not life.process.journal.open_rows('plan')
@@ -190,6 +192,19 @@ def test_the_count_of_tries_survives_a_restart(start: Start, clock: Clock) -> No
     clock.run(30.0)
     assert len(life.service.asked) == 1 and life.service.asked[0][1]
     assert life.results[0].error_code is ErrorCode.PLAN_FAILED
+
+
+def test_the_time_of_a_plan_counts_from_the_request_also_after_a_restart(
+    start: Start, clock: Clock
+) -> None:
+    life = Life(start(), Service(clock))
+    life.begin()
+    clock.run(10.0)
+    life.process.kill()
+    life = Life(start(), Service(clock, YES))
+    life.planner.restore()
+    clock.run(30.0)
+    assert 11.0 < life.process.orchestrator.runs['f'].summary['planning_s'] < 15.0
 
 
 def test_an_answer_that_was_journaled_is_not_asked_for_again(start: Start, clock: Clock) -> None:

@@ -165,7 +165,8 @@ class FlowServer:
                     'yaml', planned.flow.text, f'{asked.flow_id}.yaml', asked.parameters,
                     asked.priority, asked.requester, asked.lease, asked.recipe)
                 checked = await self.sources.noted(planned.flow, order, {
-                    'kind': 'request', 'request': asked.request, 'file': ''})
+                    'kind': 'request', 'request': asked.request, 'file': '',
+                    'planning_s': planned.took})
                 if not self.planner.is_open(asked):  # canceled or deactivated meanwhile
                     return
                 begun = self._begin(checked, order, asked.flow_id)
