@@ -419,7 +419,10 @@ class GuardedMotion:
         if not self.steps.sent:
             result.stopped = True
             return
-        why = 'the server gave no word'
+        said = result.controller_said
+        if result.stopped or said in result.error_msg:
+            said = ''
+        why = said or 'the server gave no word'
         if self.standstill.conditions and not self._too_late.done():
             if self._deadline is None:
                 self._deadline = self._host.later(
@@ -427,7 +430,7 @@ class GuardedMotion:
             stands, unmet = await self._sensors_confirm_stop(
                 stop.asked if stop is not None else result.ended or self._host.now())
             result.stopped = stands and (self.standstill.whole or result.stopped)
-            why = why if stands else unmet
+            why = why if stands else joined(unmet, said)
         if not result.stopped:
             late = f'not seen to stop within {self.request.stop_timeout:g} s: {why}'
             result.error_msg = joined(result.error_msg, late)

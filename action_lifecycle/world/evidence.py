@@ -40,8 +40,9 @@ class FactValue:
     validity: Validity
     unit: str = ''
     note: str = ''  #: why the newest sample has no value, or why the fact is unhealthy
-    late: float = 0.0  #: age in s of the newest sample when it came, if it was stale then
+    late: float = 0.0  #: age in s of the newest sample when it came, if that is half of max_age
     tf: bool = False  #: whether it is read from tf
+    of: FactValue | None = None  #: of an expression: a fact that it reads and that has no value
 
     def numbers(self) -> list[float] | None:
         """Return the value as a flat list of numbers; None if it is not numeric."""

@@ -15,6 +15,7 @@ from ..lifecycle.ports import CONFIRM_CODES, Confirmation
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import value_in_words
 
+RECENT = 5.0  #: s; messages arrive if one came less than this ago
 SIMULATED = 1e8  #: s; a stamp below is simulated time (it would be of 1973)
 
 
@@ -76,6 +77,9 @@ def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
 
 def silence(fact: FactValue, now: float, topics: Topics) -> str:
     """Return why a fact has no value at `now` (ROS time, s), with topic and age of the sample."""
+    if fact.of is not None:
+        return f"'{fact.of.name}' is {fact.of.validity.name.lower()}: " \
+            + silence(fact.of, now, topics)
     name = TF_TOPICS[0] if fact.tf else fact.topic
     topic = topics.get(name, name)
     if fact.stamp <= 0:
@@ -83,25 +87,31 @@ def silence(fact: FactValue, now: float, topics: Topics) -> str:
         if fact.note:
             return fact.note + (f' ({topic}: {why})' if why and why not in fact.note else '')
         return f'no sample on {topic} yet' + (why and f' ({why})') if topic else 'not seen yet'
-    age = f'{now - fact.stamp:.3g} s'
     if fact.validity is Validity.STALE:
-        if now - fact.stamp < 2 * fact.late:  # it came not long ago, for such a stamp
-            return _old_stamps(fact, topic)
-        if fact.tf:
-            return f'the newest transform on {topic} is {age} old'
-        return f"{topic or 'the last sample'} has been silent for {age}"
+        return _stale(fact, topic, now)
     if fact.note and (fact.value is not None or not topic):  # unhealthy, or computed from such
         return fact.note
     if fact.value is None:
         return (f"the last sample{topic and f' on {topic}'} has no value: "
                 + (fact.note or NAN))
-    return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"
+    return (f"the last sample{topic and f' on {topic}'} is {now - fact.stamp:.3g} s old "
+            'and does not count')
 
 
-def _old_stamps(fact: FactValue, topic: str) -> str:
+def _stale(fact: FactValue, topic: str, now: float) -> str:
+    """Return why the newest sample is too old: nothing came since, or its stamp was old."""
+    came = now - fact.stamp - fact.late  # s since then
     arrive = 'messages arrive' + (topic and f' on {topic}')
-    if fact.stamp < SIMULATED < fact.stamp + fact.late:
-        return f'{arrive}, but their stamps are {fact.stamp:.1f} s, those of a simulation, and ' \
-            'this node reads the clock of its machine: set use_sim_time alike'
-    return f'{arrive}, but their stamps are {fact.late:.3g} s old: look at the clocks of the ' \
-        'machines'
+    clocks = f'{fact.late:.3g} s old: look at the clocks of the machines'
+    note = fact.note and f'; {fact.note}'
+    if came < min(fact.late, RECENT):  # not long ago, for such a stamp
+        if fact.stamp < SIMULATED < fact.stamp + fact.late:
+            return f'{arrive}, but their stamps are {fact.stamp:.1f} s, those of a simulation, ' \
+                'and this node reads the clock of its machine: set use_sim_time alike'
+        return f'{arrive}, but their stamps are {clocks}{note}'
+    if fact.note and not fact.tf:
+        return f'the newest stamp on {topic} is {now - fact.stamp:.3g} s old{note}'
+    late = f', and its last stamp was {clocks}' if fact.late else ''
+    if fact.tf:
+        return f'the pose from {topic} is {now - fact.stamp:.3g} s old{late}{note}'
+    return f"{topic or 'the last sample'} has been silent for {came:.3g} s{late}"

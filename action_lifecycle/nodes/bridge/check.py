@@ -54,6 +54,8 @@ class TopicCheck:
             fitting, strange, misread, _ = reader.publishers()
             if misread or (strange and not fitting):
                 yield f"topic '{reader.name}' {strange}"
+            elif unmatched := reader.unmatched(fitting):
+                yield f"topic '{reader.name}' {unmatched}"
             elif not fitting and topic not in TF_TOPICS:  # many robots have only one of these
                 self.unpublished.add(reader.name)
 

@@ -370,7 +370,7 @@ class SafetyGuard:
             return '' if reader.misread else f': {reader.trouble}'
         there = self._node.count_publishers(self.status.topic)
         if not there:
-            return ': nobody publishes it'
+            return f': {reader.why_silent()}'
         unseen = self.monitor.unseen(self.status.topic)
         return ': it has a publisher, but no message was received' if unseen else ''
 

@@ -126,6 +126,7 @@ class GoalCall:
         self._timer: Timeout | None = None
         self._servers: frozenset[bytes] = frozenset()  #: DDS ids that may have the goal
         self._canceling = False
+        self._refused = False  #: the last answer to its cancel was no
         self._running = False  #: accepted
         self._given_up = False  #: canceled, because it was neither accepted nor rejected
         self._unknown_since = math.inf  #: steady time (s)
@@ -229,9 +230,12 @@ class GoalCall:
 
     def _cancel_answered(self, future: Any) -> None:
         """Treat the goal as accepted if the server cancels it and its response was lost."""
-        canceled = [bytes(info.goal_id.uuid) for info in future.result().goals_canceling]
-        if bytes(self._goal_id.uuid) in canceled \
-                and not (self._running or self._given_up or self.done.done()):
+        answer = future.result()
+        canceled = bytes(self._goal_id.uuid) in (
+            bytes(info.goal_id.uuid) for info in answer.goals_canceling)
+        self._refused = not canceled and answer.return_code in (
+            CancelGoal.Response.ERROR_NONE, CancelGoal.Response.ERROR_REJECTED)
+        if canceled and not (self._running or self._given_up or self.done.done()):
             self._run()
 
     def _give_up(self) -> None:
@@ -251,7 +255,8 @@ class GoalCall:
         self._on_state('executing')
         self._ask_result()
         if self._canceling:  # the first cancel may have come before the goal was known
-            self._client.cancel(self._goal_id)
+            self._client.cancel(self._goal_id).add_done_callback(
+                self._guarded(self._cancel_answered))
 
     def _ask_result(self) -> None:
         self._ask_at = self._node.steady() + self._pause

@@ -291,7 +291,9 @@ class MotionGoal(GoalCall):
         """Stop waiting for the server's result."""
         if not (self._running or self.done.done()):
             self._motions.cancel_if_started(self._goal_id)
-        self._fail_with(ErrorCode.STOP_UNCONFIRMED, 'did not say that it stopped', stopped=False)
+        refused = 'refused to cancel the goal, and ' if self._refused else ''
+        self._fail_with(
+            ErrorCode.STOP_UNCONFIRMED, f'{refused}did not say that it stopped', stopped=False)
 
     def _answered_twice(self, how: str) -> None:
         if (self._running or self._given_up) and not self._answered:

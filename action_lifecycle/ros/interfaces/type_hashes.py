@@ -22,6 +22,7 @@ from ...documents.errors import LifecycleError
 from ...documents.json_text import read_object
 
 SHOWN = 15  #: characters of a hash in messages: RIHS01_ and eight digits
+UNKNOWN_NODE = '_NODE_NAME_UNKNOWN_'  #: as rmw_dds_common names it
 CURE = ('they may be of different distributions or versions: install or build the same package on '
         'both sides')
 
@@ -52,7 +53,9 @@ def hash_of(info: Any) -> str:
 
 
 def node_of(info: Any) -> str:
-    """Return the full name of an endpoint's node."""
+    """Return the full name of an endpoint's node; the middleware may get to know it later."""
+    if info.node_name == UNKNOWN_NODE:
+        return 'a node that is not known yet'
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
 
 

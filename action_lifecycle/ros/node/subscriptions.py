@@ -37,7 +37,7 @@ from .rclpy_internals import lost_messages, take_message, with_info
 from .timers import Timeout
 from ..interfaces.limits import READ_BYTES
 from ..interfaces.qos import sensor_qos
-from ..interfaces.type_hashes import node_of, other_definition
+from ..interfaces.type_hashes import CURE, node_of, other_definition
 from ..interfaces.types import BYTES, has_lists_of_messages, message_class, usual_limit
 from ...world.facts.facts_file import QosSpec
 
@@ -46,6 +46,7 @@ SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
 FAST_POLL_PERIOD = 0.2  #: polling period (s) while a needed topic has no publisher
 POLL_PERIOD = 1.0  #: polling period (s) of the publishers otherwise
 READ_TIME = 1.0  #: longest time (s) for reading messages that wait
+UNHEARD = 2.0  #: time (s) without a readable message after which it is looked what comes
 FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
 QUEUE = 4.0  #: s of messages that a queue has room for
@@ -53,6 +54,7 @@ QUEUE_BYTES = 64 * 1024 * 1024  #: memory for the messages that wait, where no r
 DEPTH = 4000  #: number of small messages
 #: middleware that does not show which messages a short queue has dropped
 UNNUMBERED = ('rmw_cyclonedds_cpp',)
+NAMED = 3  #: maximum number of topics in a reason
 LARGE_DEPTH = 10  #: least number, and that of images, point clouds and maps
 Take = Callable[..., None]
 
@@ -119,7 +121,10 @@ class TopicReader:
         self._class = message_class(need.type)
         self._raw = has_lists_of_messages(self._class)
         self._take = self._read_bounded if self._raw else need.take
-        self._too_large = ''
+        self._unread = ''  #: why a message could not be read, after the name
+        self._probe: Any = None
+        self._probe_at = math.inf
+        self._fetched = False  #: whether a latched message was read
         self._subscription: Any = None
         self._arrivals: Arrivals
         self._live = True  #: whether what is taken was received, not latched
@@ -155,7 +160,9 @@ class TopicReader:
             if before - self._gids:
                 self._latching = frozenset()  # of those that stay, they count again
             self.need.published(sorted(map(node_of, found.fitting)))
-        self.trouble = found.strange and f"topic '{self.name}' {found.strange}" or self._too_large
+        why = found.strange or self.unmatched(found.fitting)
+        self.trouble = f"topic '{self.name}' {why}" if why else \
+            self._unread and f"topic '{self.name}': {self._unread}"
         self._set_misread(found.strange if found.misread else '')
 
     def _match_soon(self) -> None:
@@ -183,6 +190,7 @@ class TopicReader:
         if self.need.qos.durability != 'volatile':
             self._fetch_latched(fitting)
         self.read()
+        self._look_what_comes(bool(fitting))
         return bool(fitting)
 
     def read(self, until: float = math.inf) -> None:
@@ -229,13 +237,31 @@ class TopicReader:
     def why_silent(self) -> str:
         """Return why no samples arrive, as far as the publishers show it; '' if they do not."""
         fitting, strange, misread, _ = self.publishers()
-        return strange if misread else self._too_large if fitting else \
-            strange or 'nobody publishes it'
+        if fitting and not misread:
+            return self.unmatched(fitting) or self._unread
+        return strange or 'nobody publishes it' + self._elsewhere()
+
+    def _elsewhere(self) -> str:
+        """Return where a topic of this last name and type is published; '' if nowhere."""
+        last = f"/{self.name.rpartition('/')[2]}"
+        found = sorted(name for name, types in self._node.get_topic_names_and_types()
+                       if name.endswith(last) and name != self.name and self.need.type in types
+                       and self._node.count_publishers(name))
+        return found and (f"; {', '.join(found[:NAMED])} {'is' if len(found) == 1 else 'are'}: "
+                          'look at the namespaces, or remap the topic') or ''
+
+    def unmatched(self, fitting: list[Any]) -> str:
+        """Return that no message comes for the QoS that the file declares; '' if they match."""
+        return 'is published as best effort, and the file says reliability: reliable, so that ' \
+            'no message comes: leave that out, or write best_effort' \
+            if self.need.qos.reliability == 'reliable' and fitting and all(
+                info.qos_profile.reliability == QoSReliabilityPolicy.BEST_EFFORT
+                for info in fitting) else ''
 
     def close(self) -> None:
         """Unsubscribe."""
         self._unsubscribe()
-        self.trouble = self._too_large = ''
+        self.trouble = self._unread = ''
         self._gids = frozenset()
         self._set_misread('')
 
@@ -251,12 +277,50 @@ class TopicReader:
         A list of messages takes 50 µs for each of them, in which no other topic is read.
         """
         if len(data) > READ_BYTES:
-            self._too_large = f"topic '{self.name}': a message of {len(data)} bytes was not " \
-                              f'read; at most {READ_BYTES} are, of a type with lists of messages'
+            self._unread = f'a message of {len(data)} bytes was not read; at most {READ_BYTES} ' \
+                           'are, of a type with lists of messages'
             self.need.lost(1)
             return
-        self._too_large = ''
-        self.need.take(deserialize_message(data, self._class), *age)
+        message = self._decode(data)
+        if message is None:
+            self.need.lost(1)
+        else:
+            self.need.take(message, *age)
+
+    def _decode(self, data: bytes) -> Any:
+        """Return a serialized message; None: it can't be read, which `_unread` tells."""
+        try:
+            message = deserialize_message(data, self._class)
+        except Exception as error:  # RMWError, which is in a private module of rclpy
+            self._unread = f'a message of {len(data)} bytes can not be read as ' \
+                           f"{self.need.type} ({str(error).partition(', at ')[0]}); {CURE}"
+            return None
+        self._unread = ''
+        return message
+
+    def _look_what_comes(self, published: bool) -> None:
+        """
+        Tell if messages come that can't be read, while none was read.
+
+        Fast DDS drops them without a word, unless they are taken as they are.
+        """
+        if not published or self._fetched or self._arrivals.heard:
+            self._end_probe()
+            return
+        now = self._node.steady()
+        self._probe_at = min(self._probe_at, now + UNHEARD)
+        if self._probe is None and now >= self._probe_at:
+            self._probe = self._unspun.create_subscription(
+                self._class, self.name, self._decode, QoSProfile(
+                    depth=1, reliability=self._reliable), event_callbacks=SILENT, raw=True)
+        while self._probe is not None and (found := take_message(self._probe)) is not None:
+            self._decode(found[0])
+
+    def _end_probe(self) -> None:
+        self._probe_at = math.inf
+        if self._probe is not None:
+            self._unspun.destroy_subscription(self._probe)
+            self._probe = None
 
     def _receive(self, message: Any, info: dict[str, Any]) -> None:
         arrivals = self._arrivals
@@ -278,6 +342,8 @@ class TopicReader:
             self._owner.destroy_subscription(self._subscription)
             self._subscription = None
         self._latching = frozenset()
+        self._fetched = False
+        self._end_probe()
         self._end_fetch()
 
     def _qos(self, publishers: list[Any]) -> QoSProfile:
@@ -307,6 +373,7 @@ class TopicReader:
         """Process the received latched messages, with their age by the publisher's clock."""
         while (found := take_message(self._fetching)) is not None:
             message, info = found
+            self._fetched = True
             self._live = False
             self._take(message, max(0.0, time.time() - info['source_timestamp'] * 1e-9))
             self._live = True
@@ -333,6 +400,11 @@ class TopicReader:
 def gids_of(infos: Iterable[Any]) -> frozenset[bytes]:
     """Return the ids of endpoints."""
     return frozenset(bytes(info.endpoint_gid) for info in infos)
+
+
+def _finding(trouble: str) -> str:
+    """Return a trouble without its details: nodes, which may not be known at first, and sizes."""
+    return trouble.partition(':')[0]
 
 
 def unspun(node: ManagedNode) -> Node:
@@ -405,10 +477,10 @@ class Subscriptions:
             self._looking.cancel()
             self._looking = None
         wanted = [reader for reader in self.readers.values() if reader.users]
-        before = self.trouble()
+        before = set(map(_finding, self.trouble()))
         found = [reader.discover() for reader in wanted]
-        if self.trouble() != before:
-            for trouble in self.trouble():
+        for trouble in self.trouble():
+            if _finding(trouble) not in before:
                 self._node.get_logger().error(trouble)
         if wanted:
             self._looking = Timeout(

@@ -88,23 +88,28 @@ class Source:
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         """Return value, stamp and validity for evidence."""
         stamp = self.stamp_at(now)
-        value, late, rival = self.read(now, after, max_age), 0.0, ''
+        value, late, note = self.read(now, after, max_age), 0.0, ''
         if value is not None:
-            rival = next((each.reason for each in self.rivals if each.alternate(now)), '')
-            validity = Validity.UNKNOWN if rival else Validity.VALID
+            note = next((each.reason for each in self.rivals if each.alternate(now)), '')
+            validity = Validity.UNKNOWN if note else Validity.VALID
         elif math.isfinite(stamp) and now >= stamp + (max_age or self.max_age):
             validity = Validity.STALE
+            note = self.distrusted or self.why_stale(now)
             late = self.arrival(now) - stamp
         else:
             validity = Validity.UNKNOWN
+            note = self.distrusted or self.why_not(now)
         return FactValue(
             self.name, self.read(now, -math.inf, math.inf) if value is None else value,
-            stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
-            self.distrusted or self.why_not(now) if value is None else rival,
-            late if late >= (max_age or self.max_age) else 0.0, self.tf)
+            stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit, note,
+            late if late >= (max_age or self.max_age) / 2 else 0.0, self.tf)
 
     def why_not(self, now: float) -> str:
         """Return why the newest sample has no value; '' if it has one or there is no sample."""
+        return ''
+
+    def why_stale(self, now: float) -> str:
+        """Return why the newest sample is too old, as far as the samples show it."""
         return ''
 
 
@@ -188,6 +193,9 @@ class TfSource(Source):
         rival = next((each.reason for each in self.rivals if each.alternate(now)), '')
         return rival or self._frames.why_apart(self._target, self._source)
 
+    def why_stale(self, now: float) -> str:
+        return self._frames.oldest(self._target, self._source)
+
 
 class ConstantSource(Source):
     """A constant of the facts file, or a parameter of a request."""
@@ -254,10 +262,12 @@ class DerivedSource(Source):
         described = super().describe(now, after, max_age)
         if described.validity is Validity.VALID:
             return described
-        stale = [found.late for part in self.parts
-                 for found in [part.describe(now, after, max_age)]
-                 if found.validity is Validity.STALE]
-        return replace(described, validity=Validity.STALE, late=max(stale)) if stale else described
+        missing = [found for part in self.parts for found in [part.describe(now, after, max_age)]
+                   if found.validity is not Validity.VALID]
+        stale = [found for found in missing if found.validity is Validity.STALE]
+        if stale:
+            return replace(described, validity=Validity.STALE, of=stale[0])
+        return replace(described, of=missing[0]) if missing and not described.note else described
 
 
 def finite(value: Any, infinite: bool = False) -> Any:

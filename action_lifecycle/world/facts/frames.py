@@ -117,6 +117,14 @@ class Frames:
             return f"no transforms connect '{source}' to '{target}'"
         return ''
 
+    def oldest(self, target: str, source: str) -> str:
+        """Return which transform between two frames is the oldest; '' if all are static."""
+        steps = self.between(target, source)
+        frame = min(steps, key=lambda name: steps[name].stamp, default='')
+        if not frame or steps[frame].stamp == np.inf:
+            return ''
+        return f"the oldest transform is that of '{frame}' in '{steps[frame].parent}'"
+
     def _to_root(self, frame: str) -> dict[str, tuple[Array, Array, tuple[float, float]]]:
         """Return the pose of the frame in each frame between it and the root."""
         translation, rotation = np.zeros(3), np.array((0.0, 0.0, 0.0, 1.0))

@@ -25,7 +25,7 @@ class TopicSource(Source):
     """The newest sample of a topic."""
 
     __slots__ = ('_declared', '_elements', '_frame', '_frame_of', '_known', '_read', '_stamp_of',
-                 'arrived', 'problem', 'rival', 'stamp', 'value')
+                 'arrived', 'passed_over', 'problem', 'rival', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -50,7 +50,8 @@ class TopicSource(Source):
     def clear(self) -> None:
         self.value: Any = None
         self.stamp = -math.inf
-        self.arrived = -math.inf
+        self.arrived = -math.inf  #: when the first message of this stamp came
+        self.passed_over = -math.inf  #: when the last message came whose stamp is not newer
         self.problem = ''  #: why the newest sample has no value
 
     def take(self, message: Any, latest: float) -> bool:
@@ -67,6 +68,7 @@ class TopicSource(Source):
                 stamp = latest
             older = stamp < self.stamp
             if older and self.rival is None:
+                self.passed_over = latest
                 return False
             try:
                 value = self._read(message)
@@ -93,6 +95,8 @@ class TopicSource(Source):
             return False
         if stamp > self.stamp:
             self.arrived = latest
+        else:
+            self.passed_over = latest
         self.stamp = stamp
         self.value = value
         if self.rival is not None:
@@ -136,6 +140,12 @@ class TopicSource(Source):
 
     def why_not(self, now: float) -> str:
         return self.problem if self.value is None else ''
+
+    def why_stale(self, now: float) -> str:
+        if self.passed_over > self.arrived and now < self.passed_over + max(1.0, self.max_age):
+            return 'messages arrive, but none has a newer stamp: a publisher repeats its ' \
+                'stamps, or its clock was set back'
+        return ''
 
 
 class AgeSource(TopicSource):

@@ -38,20 +38,40 @@ def test_stamps_that_are_too_old_when_they_come_are_no_silence(
     for index in range(3):
         gap(model, 0.02, stamp + 0.05 * index, TODAY + 0.05 * index)
     assert why(model, 'gap', TODAY + 0.12) == told
-    assert why(model, 'gap_mm', TODAY + 0.12) == told.replace(' on joint_states', '')
+    assert why(model, 'gap_mm', TODAY + 0.12) == f"'gap' is stale: {told}"
 
 
-def test_what_was_in_time_and_ended_is_a_silence(model: WorldModel) -> None:
-    gap(model, 0.02, TODAY - 0.4, TODAY)
-    assert why(model, 'gap', TODAY + 0.2) == 'joint_states has been silent for 0.6 s'
+def test_a_silence_is_counted_from_the_last_arrival(model: WorldModel) -> None:
+    gap(model, 0.02, TODAY, TODAY)
+    assert why(model, 'gap', TODAY + 0.6) == 'joint_states has been silent for 0.6 s'
     gap(model, 0.02, TODAY + 1.0, TODAY + 4.0)
-    assert why(model, 'gap', TODAY + 10.0) == 'joint_states has been silent for 9 s'
+    assert why(model, 'gap', TODAY + 10.0) == (
+        'joint_states has been silent for 6 s, and its last stamp was 3 s old: look at the clocks '
+        'of the machines')
 
 
-def test_a_stamp_that_is_repeated_is_a_silence(model: WorldModel) -> None:
-    for index in range(20):
-        gap(model, 0.02, TODAY, TODAY + 0.1 * index)
-    assert why(model, 'gap', TODAY + 2.0) == 'joint_states has been silent for 2 s'
+def test_stamps_that_are_old_but_valid_when_they_come_are_no_silence(model: WorldModel) -> None:
+    gap(model, 0.02, TODAY - 0.4, TODAY)
+    assert why(model, 'gap', TODAY + 0.2) == (
+        'messages arrive on joint_states, but their stamps are 0.4 s old: look at the clocks of '
+        'the machines')
+
+
+def test_stamps_that_are_repeated_or_set_back_are_no_silence(model: WorldModel) -> None:
+    for back in (0.0, 0.5):
+        for index in range(20):
+            gap(model, 0.02, TODAY - (back if index else 0.0), TODAY + 0.1 * index)
+        assert why(model, 'gap', TODAY + 2.0) == (
+            'the newest stamp on joint_states is 2 s old; messages arrive, but none has a newer '
+            'stamp: a publisher repeats its stamps, or its clock was set back')
+        assert why(model, 'gap', TODAY + 12.0) == 'joint_states has been silent for 12 s'
+        model.advance(TODAY - 10.0)  # drops all samples
+
+
+def test_an_expression_names_the_fact_that_has_no_value(model: WorldModel) -> None:
+    unseen = Topics({'joint_states': '/r1/joint_states'}, lambda topic: 'nobody publishes it')
+    assert why(model, 'gap_mm', TODAY, unseen) == (
+        "'gap' is unknown: no sample on /r1/joint_states yet (nobody publishes it)")
 
 
 def test_a_pose_without_a_transform_names_what_is_missing(model: WorldModel) -> None:
@@ -71,7 +91,9 @@ def test_a_pose_is_old_by_its_oldest_transform(model: WorldModel) -> None:
     for index in range(20):
         now = TODAY + 0.1 * index
         model.ingest('/tf', messages.transforms(now, base=('world', *STILL)), now)
-    assert why(model, 'tool', TODAY + 1.9) == 'the newest transform on /tf is 1.9 s old'
+    assert why(model, 'tool', TODAY + 1.9) == (
+        "the pose from /tf is 1.9 s old; the oldest transform is that of 'tool' in "
+        "'base'")
     model.ingest('/tf', messages.transforms(TODAY + 2.0, tool=('base', *STILL)), TODAY + 5.0)
     model.ingest('/tf', messages.transforms(TODAY + 5.0, base=('world', *STILL)), TODAY + 5.0)
     assert why(model, 'tool', TODAY + 5.1).startswith(
