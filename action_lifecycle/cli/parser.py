@@ -209,7 +209,13 @@ def _add_operator_verbs(commands: Any) -> None:
     clear.add_argument('resources', metavar='RESOURCE', nargs='*',
                        help='resources to unlock (default: all that are locked)')
     add_actor(clear)
-    for parser in (operator, respond, safety, clear):
+    reload = add_verb(
+        commands, 'reload', 'verbs.black_box.reload',
+        help='have the bridge load its facts file again, unless something moves',
+        description='Have the world model bridge load its facts file again and print which one '
+        'it uses. It is refused while something moves or is judged, while a stop is latched, and '
+        'if the file has a fault; then the facts stay as they are.', example='reload')
+    for parser in (operator, respond, safety, clear, reload):
         add_nodes(parser)
 
 

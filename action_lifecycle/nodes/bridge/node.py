@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from action_lifecycle_msgs import srv
 from rclpy.qos import QoSProfile
+from std_srvs.srv import Trigger
 
 from .black_box import BlackBox, declare_parameters
 from .condition_server import ConditionServer
@@ -22,8 +23,18 @@ from ...lifecycle.states import ErrorCode
 from ...ros.interfaces.field_kinds import field_kind
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
+from ...ros.node.rclpy_internals import drop_late_responses
+from ...ros.node.transitions import SUCCESS
+from ...world.facts.facts import FactSet
 from ...world.facts.loader import load_facts
-from ...world.safety.safety import SafetyStatus
+from ...world.safety.safety import Safety, SafetyStatus
+
+
+class _Loaded(NamedTuple):
+    """A facts file without faults."""
+
+    text: str
+    facts: FactSet
 
 
 class WorldModelBridge(ManagedNode):
@@ -58,6 +69,7 @@ class WorldModelBridge(ManagedNode):
     | ~/evaluate | service Evaluate | evaluates conditions once |
     | ~/check | service Check | checks motions and conditions before anything moves |
     | ~/clear_stop | service ClearStop | releases a latched stop |
+    | ~/reload | service std_srvs/Trigger | loads the facts file again, unless something moves |
     | ~/get_trace | service GetTrace | the evidence trace of an attempt, for a viewer |
     | ~/save_black_box | service SaveBlackBox | writes the last seconds of its topics to a bag |
     | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
@@ -85,15 +97,17 @@ class WorldModelBridge(ManagedNode):
         declare_parameters(self)
         self._motions: MotionServer | None = None
         self._box: BlackBox | None = None
+        self._loaded: _Loaded | None = None  #: what is in use, or is to be
+        drop_late_responses(self.create_service(  # it stays while the others are made anew
+            Trigger, '~/reload', self.guarded(self._reload, Trigger.Response(), '~/reload')))
 
     def configure(self) -> None:
         """Load the facts file and create the interfaces."""
-        path = self.parameter('facts_file')
-        if not path:
-            raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
+        loaded = self._loaded or self._load()
         self.claim_name()
-        facts = load_facts(path, field_kind)
-        self._box = BlackBox(self, facts, Path(path).expanduser().read_text())
+        self._loaded = loaded
+        facts = loaded.facts
+        self._box = BlackBox(self, facts, loaded.text)
         self._guard = SafetyGuard(self, facts, self._stop, self._box.recorder)
         self._facts = Facts(self, facts, self._box.recorder)
         self._traces = Traces(self, self._facts.model)
@@ -136,7 +150,57 @@ class WorldModelBridge(ManagedNode):
             self._facts.destroy()
             self._guard.destroy()
             self._motions = None
-        self._box = None
+        self._box = self._loaded = None
+
+    def _load(self) -> _Loaded:
+        path = self.parameter('facts_file')
+        if not path:
+            raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
+        facts = load_facts(path, field_kind)
+        return _Loaded(Path(path).expanduser().read_text(), facts)
+
+    def reload(self) -> str:
+        """
+        Load the facts file again; returns which file is in use.
+
+        Raises LifecycleError, and changes nothing, while something moves or is judged, while a
+        stop is latched (without `stop_file` it would be forgotten), or if the file has a fault.
+        """
+        before = self._loaded
+        if before is None:
+            raise LifecycleError('the node is not configured; `configure` loads the facts file')
+        why = 'a motion runs' if self.busy() else \
+            'an outcome is judged' if any(
+                server.active() for server in self.goal_servers.values()) else \
+            f'a stop is latched: {self._guard.status.reason}' \
+            if self._guard.status.state is Safety.STOPPED else ''
+        if why:
+            raise LifecycleError(f'the facts file is not loaded now: {why}')
+        new, active = self._load(), self.active
+        if active:
+            self.trigger_deactivate()
+        self.trigger_cleanup()
+        self._loaded = new
+        done = self.trigger_configure() == SUCCESS
+        if not done:
+            self._loaded = before
+            self.trigger_configure()
+        if active and self.trigger_activate() != SUCCESS:
+            raise LifecycleError('the node could not be activated again; see its log')
+        if not done:
+            raise LifecycleError('the node could not use the file, see its log; the facts of '
+                                 f'{before.facts.file} are in use again')
+        return f'the facts of {new.facts.file} are in use now, {len(new.facts)} of them; ' \
+            f'before, those of {before.facts.file}'
+
+    def _reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self.reload()
+            response.success = True
+        except LifecycleError as error:
+            response.message = str(error)
+        self.get_logger().info(f'reload: {response.message}')
+        return response
 
     def _stop(self, status: SafetyStatus) -> None:
         """Stop all motions, as safety has become STOPPED."""

@@ -160,6 +160,10 @@ class GoalServer:
         if goal is not None:
             await self._run(goal)
 
+    def active(self) -> bool:
+        """Whether a goal has not ended."""
+        return any(goal.is_active for goal in self._goals.values())
+
     def ask_result(self, goal_id: UUID) -> Future:
         """Return a future of `status` and `result`, done when the goal ends or is unknown."""
         goal = self._goals.get(bytes(goal_id.uuid))

@@ -84,10 +84,13 @@ class LoadedFile(NamedTuple):
         now = LoadedFile.at(self.path)
         if now == self:
             return ''
-        said = f'the facts that are in use are those of {self.path} of {_clock(self.changed)}'
+        said = f'the facts that are in use are those of {self}'
         return f'{said}, which is not there any more' if now is None else (
-            f'{said}, which was changed at {_clock(now.changed)}; restart the world model bridge, '
-            'or clean it up and configure it, to use those')
+            f'{said}, which was changed at {_clock(now.changed)}; to use those: action_lifecycle '
+            'reload')
+
+    def __str__(self) -> str:
+        return f'{self.path} of {_clock(self.changed)}'
 
 
 def _clock(stamp: float) -> str:

@@ -38,8 +38,9 @@ VERBS = dict(_verbs(build_parser()))
 def test_the_verbs_are_those_that_people_look_for() -> None:
     assert set(VERBS) == {
         'run', 'watch', 'status', 'cancel', 'edit', 'pause', 'resume', 'skip', 'retry',
-        'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'jobs', 'operations', 'list',
-        'history', 'dialogue', 'fleet', 'fleet letters', 'fleet resend', 'journal verify',
+        'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'reload', 'jobs',
+        'operations', 'list', 'history', 'dialogue', 'fleet', 'fleet letters', 'fleet resend',
+        'journal verify',
         'journal export', 'ledger rebuild', 'session list', 'session show', 'session send',
         'session run', 'validate', 'graph', 'schema', 'black-box', 'fit', 'report', 'replay',
         'test', 'view', 'new'}
