@@ -52,14 +52,27 @@ def verifiers() -> str:
          str(kind.__doc__).partition('\n')[0]) for name, kind in VERIFIERS.items()])
 
 
-TABLES = {'functions': functions, 'reducers': reducers, 'verifiers': verifiers}
+def checked() -> str:
+    """Return the table of where each field is checked; raises ImportError without ROS."""
+    from checked_fields import rows
+    return _table(('field', 'what is wrong', 'found'), list(rows()))
+
+
+TABLES = {'functions': functions, 'reducers': reducers, 'verifiers': verifiers,
+          'checked': checked}
 
 
 def with_tables(text: str) -> str:
-    """Return a page with its tables generated again."""
+    """Return a page with its tables generated again; without ROS, some stay as they are."""
+    def generated(found: re.Match[str]) -> str:
+        try:
+            return f'{found[1]}\n{TABLES[found[2]]()}\n{found[3]}'
+        except ImportError:
+            return found[0]
+
     return re.sub(
-        r'(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)',
-        lambda found: f'{found[1]}\n{TABLES[found[2]]()}\n{found[3]}', text, flags=re.DOTALL)
+        r'(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)', generated, text,
+        flags=re.DOTALL)
 
 
 def _kind(kind: Any) -> str:

@@ -95,7 +95,8 @@ def _check_names(flow: LoadedFlow, facts: FactSet | None) -> None:
     """Check the facts that conditions name, the action types and fields of goals, and stops."""
     if facts is not None:
         check_names(flow, facts.kinds, facts.fixed)
-    if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
+    if faults := dict.fromkeys(motion_faults(
+            flow, *((facts.limits, facts.kinds) if facts else ({},)))):
         raise DocumentError(faults)
     if facts is not None:
         _warn(unjudged_stops(flow, facts))

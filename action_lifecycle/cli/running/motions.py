@@ -14,22 +14,29 @@ from ...documents.templates.template import has_template
 from ...flow.files.alternatives import strategies
 from ...flow.files.flow import LoadedFlow, with_nested
 from ...lifecycle.spec import ActionSpec
+from ...lifecycle.verifier_kinds import ServiceVerify
 from ...work.call import CallSpec
 from ...work.standstill import standstill_key
+from ...world.expressions.expression import compile_expression
+from ...world.expressions.value_types import Kind, kind_of
 from ...world.facts.facts import FactSet
 
 
 def motion_faults(
-    flow: LoadedFlow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
+    flow: LoadedFlow, limits: Mapping[str, Mapping[str, tuple[float, float]]],
+    kinds: Mapping[str, Kind] = {},
 ) -> Iterator[Fault]:
     """
-    Yield wrong types, fields, values and names of goals, requests and messages.
+    Yield wrong types, fields, values and names of goals, requests, messages and verifiers.
 
-    Packages that are not installed are skipped.
+    Those of fallbacks, too.
+
+    Packages that are not installed are skipped. `kinds`: of the facts.
     """
     try:
+        from ...nodes.action.verifiers.service_verifier import service_faults
         from ...ros.interfaces.control_names import control_fault
-        from ...ros.interfaces.message_fields import fill, limit_faults
+        from ...ros.interfaces.message_fields import fill, kind_faults, limit_faults
         from ...ros.interfaces.responses import ResponseCondition
         from ...ros.interfaces.types import sent_class, UnknownType
         from ...work.goal_values import LATER, resolve
@@ -37,7 +44,7 @@ def motion_faults(
         return
 
     def faults(step: Any, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if '/' in step.type and not find_spec(step.type.split('/')[0]):
+        if not _installed(step.type):
             return
         try:
             kind = sent_class(step.kind, step.type)
@@ -53,6 +60,9 @@ def motion_faults(
                 continue
             message = kind()
             wrong = list(fill(message, resolve(data, lambda text, path: LATER, label), label))
+            wrong += kind_faults(kind(), data, lambda text: _kind(text, {
+                **kinds, **{name: kind_of(value) for name, value in parameters.items()
+                            if not has_template(value)}}), label)
             yield from wrong
             if not wrong:
                 for name in (step.type, step.name):
@@ -66,14 +76,47 @@ def motion_faults(
                 for entry in error.faults:
                     yield 'success', f"'{step.success}', column {entry.column}: {entry.message}"
 
+    def places(action: ActionSpec) -> Iterator[tuple[tuple[Any, ...], str, str]]:
+        for step in action.checked_steps:
+            for path, message in faults(step, action.parameters):
+                yield step.path, path, message
+        for index, verifier in enumerate(action.verify):
+            if isinstance(verifier, ServiceVerify) and _installed(verifier.type):
+                for path, message in service_faults(verifier, action.parameters):
+                    yield ('verify', index), path, message
+
     for one in with_nested(flow):
         for action_id, action in one.actions.items():
-            for step in action.checked_steps:
-                for path, message in faults(step, action.parameters):
-                    where: tuple[Any, ...] = ('actions', action_id, *step.path,
-                                              *(int(key) if key.isdigit() else key
-                                                for key in path.split('.')))
-                    yield one.document.fault(where, f'{path}: {message}')
+            told: set[tuple[str, str]] = set()
+            for below, changed in _variants(one, action_id, action):
+                for where, path, message in places(changed):
+                    if (path, message) not in told:
+                        told.add((path, message))
+                        yield one.document.fault(
+                            ('actions', action_id, *(below or (*where, *(
+                                int(key) if key.isdigit() else key for key in path.split('.'))))),
+                            f'{path}: {message}')
+
+
+def _installed(type_name: str) -> bool:
+    return '/' not in type_name or find_spec(type_name.split('/')[0]) is not None
+
+
+def _variants(
+    flow: LoadedFlow, action_id: str, action: ActionSpec
+) -> Iterator[tuple[tuple[Any, ...], ActionSpec]]:
+    """Yield an action, and what its fallbacks make of it, with their paths."""
+    yield (), action
+    for path, strategy in strategies(action):
+        if strategy.fields or strategy.parameters:
+            yield path, flow.render(action_id, strategy.parameters, strategy.fields)
+
+
+def _kind(text: str, kinds: Mapping[str, Kind]) -> Kind:
+    try:
+        return compile_expression(text, None, kinds=kinds).kind
+    except DocumentError:  # reported as a separate fault
+        return Kind.ANY
 
 
 def unjudged_stops(flow: LoadedFlow, facts: FactSet) -> Iterator[Fault]:
@@ -86,9 +129,7 @@ def unjudged_stops(flow: LoadedFlow, facts: FactSet) -> Iterator[Fault]:
     for one in with_nested(flow):
         for action_id, action in one.actions.items():
             told: set[str] = set()
-            for below, changed in ((), action), *(
-                    (path, one.render(action_id, strategy.parameters, strategy.fields))
-                    for path, strategy in strategies(action) if strategy.fields):
+            for below, changed in _variants(one, action_id, action):
                 for step in unjudged(changed):
                     if step.name not in told:
                         told.add(step.name)

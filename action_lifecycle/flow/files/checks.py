@@ -23,9 +23,10 @@ from ...documents.models import as_written
 from ...documents.suggestions import nearest
 from ...documents.templates.template import has_template, names_read, parts_read
 from ...documents.yaml_document import Document
-from ...lifecycle.ports import Condition
+from ...lifecycle.ports import Condition, gaps
 from ...lifecycle.schedule.schedule import schedule_faults
 from ...lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
+from ...lifecycle.work import NestingSpec
 from ...world.expressions.constant_values import as_value
 from ...world.expressions.expression import certain_fault, compile_expression
 from ...world.expressions.value_types import Kind, kind_of
@@ -198,6 +199,7 @@ def check_conditions(
         for fault in (
             *_condition_faults(
                 one.document, action_id, action, {*facts, *action.parameters}, facts),
+            *_work_faults(one.document, action_id, action, facts),
             *_void_evidence(one.document, action_id, action, fixed))]
     if faults:
         raise DocumentError(faults)
@@ -242,6 +244,30 @@ def _condition_faults(
                 yield document.fault(
                     ('actions', action_id, *below),
                     f"action '{action_id}', {said} {when.condition!r}, {fault}")
+
+
+def _work_faults(
+    document: Document, action_id: str, action: ActionSpec, facts: Mapping[str, Kind]
+) -> Iterator[Fault]:
+    """Yield the expressions of work whose operands are of other kinds than they need."""
+    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()
+                         if not has_template(value)}}
+    for step in action.steps:
+        field, until = step.evidence(False)
+        found = [((*step.path, field), until, True)] \
+            if until and not getattr(step, 'over_response', False) else []
+        if not isinstance(step, NestingSpec):
+            found += [(step.path, text, False) for text in gaps(as_written(step))]
+        for where, text, condition in found:
+            if has_template(text):
+                continue
+            try:
+                compile_expression(text, None, condition=condition, kinds=kinds)
+            except DocumentError as error:
+                for fault in error.faults:
+                    yield document.fault(
+                        ('actions', action_id, *where), f"action '{action_id}', {step.kind}: "
+                        f'{text!r}, character {fault.column}: {fault.message}')
 
 
 def _void_evidence(

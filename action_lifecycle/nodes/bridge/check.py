@@ -20,7 +20,7 @@ from ...documents.suggestions import nearest
 from ...lifecycle.ports import MotionStep
 from ...ros.interfaces.control_names import own_nodes
 from ...ros.interfaces.graph import names_seen
-from ...ros.interfaces.message_fields import fill, GoalFault, limit_faults
+from ...ros.interfaces.message_fields import fill, GoalFault, kind_faults, limit_faults
 from ...ros.interfaces.responses import ResponseCondition
 from ...ros.interfaces.type_hashes import other_receiver
 from ...ros.interfaces.types import sent_class, UnknownType
@@ -31,6 +31,7 @@ from ...work.publish import PublishSpec
 from ...world import Condition
 from ...world.condition import compile_condition, compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
+from ...world.expressions.value_types import Kind
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import is_type, TF_TOPICS, TOPIC
 
@@ -164,12 +165,15 @@ def goal_faults(
     facts = topics.facts
     faults: list[GoalFault] = []
     later: list[str] = []
+    kinds: dict[str, Kind] = {}
 
     def value_of(text: str, path: str) -> Any:
         later.append(path)
         try:
-            names = compile_over(text, facts, parameters).names
-            faults.extend(GoalFault(path, f"'{text}': {wrong}") for wrong in topics.faults(names))
+            compiled = compile_over(text, facts, parameters)
+            kinds[text] = compiled.kind
+            faults.extend(GoalFault(path, f"'{text}': {wrong}")
+                          for wrong in topics.faults(compiled.names))
         except DocumentError as error:
             faults.extend(GoalFault(path, f"'{text}', column {entry.column}: {entry.message}")
                           for entry in error.faults)
@@ -179,6 +183,8 @@ def goal_faults(
     yield from faults
     goal = kind()
     wrong = list(fill(goal, data, label))
+    wrong += kind_faults(
+        kind(), step.goal, lambda text: kinds.get(text, Kind.ANY), label)
     yield from wrong
     if not wrong:
         for fault in beyond_limits(node, facts, step, goal, label):

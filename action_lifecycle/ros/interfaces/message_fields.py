@@ -10,7 +10,7 @@ goal is sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import math
 import re
 from typing import Any, NamedTuple
@@ -28,7 +28,8 @@ from rosidl_parser.definition import (
 
 from .types import class_of, fields_of
 from ...documents.suggestions import nearest
-from ...work.goal_values import LATER
+from ...work.goal_values import LATER, resolve
+from ...world.expressions.value_types import Kind
 from ...world.facts.selectors import compile_path
 
 
@@ -47,6 +48,7 @@ RANGES = {
     for sign in ('', 'u') for bits in (8, 16, 32, 64)}
 RANGES.update(octet=(0, 255), char=(0, 255))
 FLOATS = ('float', 'double', 'long double')
+_EXAMPLES = {Kind.NUMBER: 1.0, Kind.TRUTH: True, Kind.TEXT: ''}
 _SURROGATE = re.compile('[\ud800-\udfff]')
 _FLOAT_MAX = 3.4028234663852886e38
 
@@ -86,6 +88,26 @@ def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:
                 setattr(message, name, converted)
             except (AssertionError, ValueError, TypeError, OverflowError) as error:
                 yield GoalFault(where, str(error))
+
+
+def kind_faults(
+    message: Any, data: Any, kind_of: Callable[[str], Kind], path: str = 'goal'
+) -> Iterator[GoalFault]:
+    """
+    Yield the fields of a message that can't have a value of the kind of their expression.
+
+    `data`: with `{fact: …}` and `{expr: …}`; `kind_of` returns the kind of such an expression.
+    """
+    given: dict[str, str] = {}
+
+    def value_of(text: str, path: str) -> Any:
+        kind = kind_of(text)
+        given[path] = f"'{text}' is {kind.value}"
+        return _EXAMPLES.get(kind, LATER)
+
+    for fault in fill(message, resolve(data, value_of, path), path):
+        if fault.path in given:
+            yield GoalFault(fault.path, f'{given[fault.path]}: {fault.message}')
 
 
 def _leaves(cls: Any, prefix: str = '') -> Iterator[str]:
