@@ -12,6 +12,7 @@ from functools import partial
 import re
 from typing import Any
 
+from .last_words import LastWords
 from .registry import AuthRequiredError, TIME_LIMIT, Tool
 from ..tool_state import ToolError, ToolTimeout
 from ...documents.errors import LifecycleError
@@ -29,8 +30,8 @@ class McpServer:
     An MCP server that is started with `command` on first use and kept running.
 
     If it exits, or a call takes longer than `time_limit` s, the call fails and is not repeated;
-    the next call restarts the server. Its environment is PATH, HOME and a few more variables, and
-    `env`.
+    the next call restarts the server. The error has the last words of its standard error. Its
+    environment is PATH, HOME and a few more variables, and `env`.
     All calls must come from one asyncio loop.
     """
 
@@ -53,6 +54,7 @@ class McpServer:
         self._session: Any = None
         self._keeper: asyncio.Task[None] | None = None
         self._end = asyncio.Event()  # set when the current process has ended or is to end
+        self._words = LastWords()
         self._tools: list[Tool] | None = None
         self.starts = 0
         """Number of starts."""
@@ -108,7 +110,7 @@ class McpServer:
 
     async def _limited(self, call: Any, what: str) -> Any:
         """Await a response; raises ToolError. A timeout stops the server."""
-        end = self._end  # of the current process; another call may restart the server
+        end, words = self._end, self._words  # another call may restart the server
         try:
             return await asyncio.wait_for(call, self._time_limit)
         except asyncio.TimeoutError:
@@ -121,10 +123,12 @@ class McpServer:
                 raise AuthRequiredError(self.name, *link) from error
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(end.wait(), 0.2)  # it may have failed since the server ends
-            raise ToolError(
-                f"MCP server '{self.name}' ended during '{what}'; whether it was done is not known"
-                if end.is_set() else f"MCP server '{self.name}', '{what}': {error!s:.2000}"
-            ) from error
+            if not end.is_set():
+                raise ToolError(
+                    f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
+            await words.wait()
+            raise ToolError(f"MCP server '{self.name}' ended during '{what}'; whether it was done "
+                            f'is not known{words}') from error
 
     async def _open(self) -> Any:
         """Return the session; starts the server if needed."""
@@ -135,22 +139,27 @@ class McpServer:
             self._tools = None
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._end = asyncio.Event()
+            self._words = LastWords()
             self.starts += 1
-            self._keeper = asyncio.create_task(self._keep(ready, self._end))
+            self._keeper = asyncio.create_task(self._keep(ready, self._end, self._words))
             try:
                 self._session = await asyncio.wait_for(asyncio.shield(ready), START_LIMIT)
             except asyncio.TimeoutError:
                 await self.close()
                 raise ToolError(f"MCP server '{self.name}' is not ready after {START_LIMIT:g} s"
-                                ) from None
+                                f'{self._words}') from None
             return self._session
 
-    async def _keep(self, ready: asyncio.Future[Any], end: asyncio.Event) -> None:
+    async def _keep(
+        self, ready: asyncio.Future[Any], end: asyncio.Event, words: LastWords
+    ) -> None:
         """Keep the session open in one task, since the task that entered it must also exit it."""
         try:
             async with contextlib.AsyncExitStack() as stack:
+                errors = await stack.enter_async_context(words.pipe())
                 source, target = await stack.enter_async_context(
-                    self._mcp.stdio_client(self._parameters))
+                    self._mcp.stdio_client(self._parameters, errors))
+                errors.close()  # only the server has it now
                 watched = _Watched(source, end)
                 session = await stack.enter_async_context(
                     self._mcp.ClientSession(watched, target))
@@ -162,11 +171,13 @@ class McpServer:
         except Exception as error:
             if not ready.done():
                 ready.set_exception(ToolError(
-                    f"MCP server '{self.name}' can not be started: {_innermost(error)}"))
+                    f"MCP server '{self.name}' can not be started: {_innermost(error)}"
+                    f'{words}'))
         finally:
             end.set()
             if not ready.done():
-                ready.set_exception(ToolError(f"MCP server '{self.name}' ended at its start"))
+                ready.set_exception(ToolError(
+                    f"MCP server '{self.name}' ended at its start{words}"))
             ready.exception()
 
 

@@ -104,7 +104,8 @@ def test_a_server_that_dies_between_calls_is_started_anew(tmp_path: Path) -> Non
 
 def test_a_server_that_dies_in_a_call_fails_that_call_and_serves_the_next(tmp_path: Path) -> None:
     async def use(registry: ToolRegistry, server: McpServer) -> None:
-        with pytest.raises(ToolError, match="ended during 'die'; whether it was done"):
+        with pytest.raises(ToolError, match="ended during 'die'; whether it was done is not known;"
+                                            ' its last words: the bulb has burst$'):
             await registry.call_tool('die', {})
         assert await registry.call_tool('switch', {'on': False}) == {'on': False}
         assert server.starts == 2
@@ -180,6 +181,33 @@ def test_a_server_that_can_not_start_is_told_and_the_others_stay() -> None:
             await registry.close()
 
     asyncio.run(main())
+
+
+LAST_WORDS = """import os, sys
+sys.stderr.write('x' * {size} + '\\nModuleNotFoundError: \\033[1mno maps\\r\\n')
+sys.stderr.flush()
+{then}
+"""
+
+
+@pytest.mark.parametrize('size, then', [
+    (0, 'os._exit(3)'), (1_000_000, 'os._exit(3)'),
+    (0, 'if not os.fork(): os.setsid(); os.close(1); os.close(0); import time; time.sleep(3)')])
+def test_the_last_words_of_a_server_that_dies_at_its_start_are_in_the_error(
+    size: int, then: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def main() -> str:
+        server = McpServer('maps', sys.executable,
+                           ['-c', LAST_WORDS.format(size=size, then=then)], time_limit=20.0)
+        with pytest.raises(ToolError) as failed:
+            await asyncio.wait_for(server.tools(), 60)
+        await server.close()
+        return str(failed.value)
+
+    said = asyncio.run(main())
+    assert said.startswith("MCP server 'maps' can not be started: ")
+    assert said.endswith('ModuleNotFoundError: \ufffd[1mno maps') and len(said) < 1200
+    assert len(capfd.readouterr().err) >= size  # all of it is still in the log
 
 
 def test_closing_ends_the_process(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == 'pid':
         return text(str(os.getpid()))
     if name == 'die':
+        print('the bulb has burst', file=sys.stderr, flush=True)
         os._exit(1)
     if name == 'hang':
         time.sleep(600)
