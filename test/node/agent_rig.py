@@ -19,7 +19,12 @@ from unittest.mock import patch
 from action_lifecycle.cli import main
 from action_lifecycle.journal import Row
 from action_lifecycle_msgs.action import RunGraph
-from action_lifecycle_msgs.msg import OperatorRequestArray, Session, SessionArray
+from action_lifecycle_msgs.msg import (
+    OperatorRequestArray,
+    SafetyState,
+    Session,
+    SessionArray,
+)
 from action_lifecycle_msgs.srv import GetSession, ListSessions, Respond, SendSessionEvent
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -27,6 +32,7 @@ from unit.invoke.celery_rig import TASKS
 
 from .forked import Forked
 from .process_rig import ProcessRig
+from .robot_double import FACTS, RobotDouble
 from .waiting import rows_of
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -148,3 +154,43 @@ class AgentRig(ProcessRig):
 
     def rows(self, event: str = '') -> list[Row]:
         return [row for row in rows_of(self.journal_path) if event in ('', row.event)]
+
+
+class MovingRig(AgentRig):
+    """The agent, the nodes that move for it, and a robot that outlives them."""
+
+    def __init__(
+        self, folder: Path, redis: bool = False, facts: str = FACTS, **environment: str
+    ) -> None:
+        super().__init__(folder, redis, **environment)
+        self.others: dict[str, Forked] = {}
+        self.safety = 0
+        self.facts.write_text(facts)
+        self.robot = RobotDouble(folder, self.environment)
+        self.node.create_subscription(
+            SafetyState, 'action_lifecycle/safety',
+            lambda message: setattr(self, 'safety', message.state), LATCHED)
+        self.start_others()
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Return the nodes beside the agent with their parameters."""
+        return {'world_model_bridge': {'facts_file': self.facts},
+                'action_lifecycle_node': {'journal_path': self.folder / 'robot.journal'}}
+
+    def start_others(self) -> None:
+        self.safety = 0
+        for name, parameters in self.nodes().items():
+            if name not in self.others:
+                self.others[name] = self.spawn(
+                    name, {'autostart': True, **parameters}, log=name)
+        self.until(lambda: self.safety == SafetyState.READY, 60.0, 'motions may run')
+
+    def kill_action_node(self) -> None:
+        process = self.others.pop('action_lifecycle_node')
+        process.kill()
+        process.wait(10.0)
+
+    def close(self) -> None:
+        self.runs.destroy()
+        self.end([*self.others.values(), *([self.process] if self.process else [])])
+        self.robot.close()

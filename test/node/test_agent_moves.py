@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 import signal
 
-from action_lifecycle_msgs.msg import SafetyState, Session
+from action_lifecycle_msgs.msg import Session
 from action_msgs.msg import GoalStatus
 import pytest
 
-from .agent_rig import AgentRig, LATCHED
-from .forked import Forked
-from .robot_double import FACTS, RobotDouble
+from .agent_rig import MovingRig
 
 GRAPH = """\
 initial: reach
@@ -46,41 +44,6 @@ transitions:
 
 def graph(target: float = 0.05, seconds: int = 4) -> str:
     return GRAPH.replace('TARGET', str(target)).replace('SECONDS', str(seconds))
-
-
-class MovingRig(AgentRig):
-    """The agent, the nodes that move for it, and a robot that outlives them."""
-
-    def __init__(self, folder: Path, redis: bool = False) -> None:
-        super().__init__(folder, redis)
-        self.others: dict[str, Forked] = {}
-        self.safety = 0
-        self.facts.write_text(FACTS)
-        self.robot = RobotDouble(folder, self.environment)
-        self.node.create_subscription(
-            SafetyState, 'action_lifecycle/safety',
-            lambda message: setattr(self, 'safety', message.state), LATCHED)
-        self.start_others()
-
-    def start_others(self) -> None:
-        self.safety = 0
-        for name, parameters in (
-                ('world_model_bridge', {'facts_file': self.facts}),
-                ('action_lifecycle_node', {'journal_path': self.folder / 'robot.journal'})):
-            if name not in self.others:
-                self.others[name] = self.spawn(
-                    name, {'autostart': True, **parameters}, log=name)
-        self.until(lambda: self.safety == SafetyState.READY, 60.0, 'motions may run')
-
-    def kill_action_node(self) -> None:
-        process = self.others.pop('action_lifecycle_node')
-        process.kill()
-        process.wait(10.0)
-
-    def close(self) -> None:
-        self.runs.destroy()
-        self.end([*self.others.values(), *([self.process] if self.process else [])])
-        self.robot.close()
 
 
 @pytest.fixture

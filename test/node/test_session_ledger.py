@@ -15,7 +15,8 @@ from action_lifecycle_msgs.msg import Session
 from action_lifecycle_msgs.srv import Respond
 import pytest
 
-from .test_agent_moves import graph, MovingRig
+from .agent_rig import MovingRig
+from .test_agent_moves import graph
 
 TOOLS = """\
 import os
