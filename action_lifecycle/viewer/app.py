@@ -45,12 +45,19 @@ def build(
     from .pages.orders import end_pages
     from .pages.shell import add_shell_files, Shell
     from .pages.sign_in import add_sign_in
-    from .sockets import guard_sockets, name_banner, page_cookies, script_nonces
+    from .sockets import (
+        free_pages,
+        guard_sockets,
+        name_banner,
+        page_cookies,
+        script_nonces,
+    )
 
     if not robots:
         raise LifecycleError('the viewer has no robot to show')
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None,
-                  lifespan=_running([*tasks, end_pages, *([fleet.run] if fleet else [])]))
+                  lifespan=_running([*tasks, end_pages, free_pages,
+                                    *([fleet.run] if fleet else [])]))
     add_sign_in(app, access)
     for view in (*VIEWS, FLEET) if fleet else VIEWS:
         _add_page(ui, view, robots, access, fleet, Shell)

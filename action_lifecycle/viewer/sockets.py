@@ -1,14 +1,21 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closes what NiceGUI leaves open: messages of a socket for other pages, scripts without nonce."""
+"""
+Closes what NiceGUI leaves open.
+
+Messages of a socket for other pages, scripts without nonce, and the memory of pages that no
+browser shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 import inspect
 import logging
 import re
+import time
 from typing import Any
 
 from jinja2.ext import Extension
@@ -20,6 +27,13 @@ from ..lifecycle.text_format import printable
 
 MESSAGES = ('event', 'javascript_response', 'ack')
 MAX_LOG = 300
+TO_CONNECT = 10.0
+"""Time (s) that a browser has to open the socket of a page; the page is freed after it."""
+MANY, TO_CONNECT_OF_MANY = 100, 2.0
+"""The time (s) for the oldest pages while more than this number have no socket yet."""
+FREE_PERIOD = 1.0
+"""Time (s) between two looks for pages to free."""
+_CONNECTED = 'action_lifecycle.connected'
 _LOG = logging.getLogger(__name__)
 
 
@@ -48,6 +62,23 @@ def page_cookies(client_id: str) -> str | None:
     """Return the Cookie header with which a page was fetched; None if there is no such page."""
     found = client.Client.instances.get(client_id)
     return None if found is None else found.request.headers.get('cookie', '')
+
+
+async def free_pages() -> None:
+    """Free the pages to which no browser connects; runs until canceled."""
+    core.app.on_connect(lambda page: page.storage.update({_CONNECTED: True}))
+    while True:
+        await asyncio.sleep(FREE_PERIOD)
+        for page in _unused(client.Client.instances.values(), time.time()):
+            page.delete()
+
+
+def _unused(pages: Iterable[client.Client], now: float) -> list[client.Client]:
+    """Return the pages that have waited too long at a time (s) for their first socket."""
+    waiting = sorted((page for page in pages if _CONNECTED not in page.storage),
+                     key=lambda page: page.created)
+    return [page for number, page in enumerate(waiting, 1) if now - page.created > (
+        TO_CONNECT if number > len(waiting) - MANY else TO_CONNECT_OF_MANY)]
 
 
 def guard_sockets() -> None:

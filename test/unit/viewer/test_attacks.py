@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -319,3 +320,38 @@ def test_the_token_is_in_no_log(private: Served, cookie: str) -> None:
     assert TOKEN not in private.text
     assert "'anna' signed in" in private.text
     assert 'GET /' not in private.text
+
+
+def test_a_page_to_which_no_browser_connects_is_freed(private: Served) -> None:
+    async def load() -> None:
+        shown = page(private)
+        async with Socket(private, shown, same(private)) as socket:
+            pages = [page(private) for _ in range(6)]
+            for one in pages:  # to connect to one keeps it
+                await asyncio.sleep(4.0)
+                try:
+                    async with Socket(private, one, same(private)):
+                        pass
+                except NotConnected:
+                    break
+            else:
+                raise AssertionError('no page was freed')  # NiceGUI keeps it for a minute
+            await socket.send('event', shown.click('Pause'))
+            await socket.until('Not sent')
+    asyncio.run(asyncio.wait_for(load(), 100.0))
+
+
+def test_of_many_pages_without_a_socket_the_oldest_are_freed_first() -> None:
+    from action_lifecycle.viewer import sockets
+
+    def made(age: float, **storage: bool) -> Any:
+        return SimpleNamespace(created=100.0 - age, storage=storage)
+
+    def unused(*pages: Any) -> list[float]:
+        return [100.0 - one.created for one in sockets._unused(pages, 100.0)]
+    connected = made(50.0, **{sockets._CONNECTED: True})
+    assert unused(connected, made(sockets.TO_CONNECT), made(11.0)) == [11.0]
+    many = [made(1.0)] * (sockets.MANY - 1)
+    assert unused(*many, made(9.0)) == []
+    assert unused(*many, made(8.0), connected, made(9.0)) == [9.0]
+    assert unused(*many, made(1.0), made(1.5)) == []
