@@ -156,6 +156,7 @@ class Robot(Listeners):
         self.orders = orders
         self.images = images
         self.now = now or Now()
+        self.facts_shown = Listeners()  #: heard by pages that show all facts
 
     def change(self, kind: str, **parts: Any) -> None:
         """Replace parts of what is now, and tell it."""

@@ -14,8 +14,10 @@ from typing import Any
 
 from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle.ros.conversions.basic import to_time
-from action_lifecycle.ros.interfaces.qos import event_qos
+from action_lifecycle.ros.interfaces.qos import event_qos, state_qos
+from action_lifecycle.ros.node.rclpy_internals import take_message
 from action_lifecycle.world import parse_facts
+from action_lifecycle.world.facts.facts import ConstantFact
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import (
     CheckFault,
@@ -25,9 +27,11 @@ from action_lifecycle_msgs.msg import (
     Evidence,
     Fact,
     Motion,
+    WorldState,
 )
 from action_lifecycle_msgs.srv import Evaluate
 import pytest
+import rclpy
 
 from .bridge_checks import check, gripper
 from .bridge_rig import FACTS, Rig
@@ -240,6 +244,22 @@ def test_facts_are_told_while_they_are_read_and_topics_let_go_after(rig: Rig) ->
     told = len(rig.world)
     rig.spin(0.3)
     assert len(rig.world) == told  # nothing new, nothing told
+
+
+def test_all_facts_are_read_while_somebody_looks_at_them(rig: Rig) -> None:
+    read = {name for name, fact in parse_facts(FACTS).items()
+            if not isinstance(fact, ConstantFact)}
+    looker = rclpy.create_node('looker', context=rig.context)
+    looking = looker.create_subscription(
+        WorldState, '/world_model_bridge/all_facts', lambda _: None, state_qos())
+    rig.until(lambda: rig.world and {fact.name for fact in rig.world[-1].facts} == read)
+    assert len(read) > 2
+    found, _ = take_message(looking)
+    assert {fact.name for fact in found.facts} == read
+    rig.until(lambda: rig.bridge._facts.health().values['topics read'] == 0)  # for no other use
+    looker.destroy_node()
+    rig.until(lambda: rig.robot.count_subscribers('joint_states') == 0)
+    rig.until(lambda: not rig.world[-1].facts)
 
 
 def test_all_facts_of_the_file_are_declared_with_kind_and_unit(rig: Rig) -> None:

@@ -29,6 +29,7 @@ from action_lifecycle_msgs.msg import (
     OperatorRequest,
     OperatorRequestArray,
     SafetyState,
+    WorldState,
 )
 from action_lifecycle_msgs.srv import ControlFlow, Respond
 from geometry_msgs.msg import TransformStamped
@@ -205,6 +206,16 @@ def test_safety_is_what_the_action_node_says(robot: Robot, viewer: Viewer) -> No
     safety = now.now.safety
     assert (safety.error_code, safety.reason, safety.topic, list(safety.locked)) == (
         'ESTOP', 'pressed', '/three/estop', ['arm'])
+
+
+def test_all_facts_are_asked_for_while_a_page_shows_them(robot: Robot, viewer: Viewer) -> None:
+    facts = robot.publisher(WorldState, 'world_model_bridge/all_facts', state_qos())
+    shown = viewer.robots['three'].facts_shown
+    for _ in range(2):
+        stop = shown.listen(lambda: None)
+        robot.until(facts.get_subscription_count, 10.0, 'somebody asks')
+        stop()
+        robot.until(lambda: not facts.get_subscription_count(), 10.0, 'nobody asks')
 
 
 def test_transforms_are_read_while_a_page_is_open(robot: Robot, viewer: Viewer) -> None:

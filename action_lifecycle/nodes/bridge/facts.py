@@ -29,6 +29,7 @@ from ...world.facts.facts_file import FactSpec, QosSpec, RateSpec
 from ...world.model import WorldModel
 from ...world.unmet_conditions import silence, Topics
 
+LOOK_PERIOD = 0.5  #: time (s) between two looks for subscribers of ~/all_facts
 NAMED = 10  #: maximum number of facts without a value in diagnostics
 LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one restarts the hold
 
@@ -65,6 +66,9 @@ class Facts:
                             lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
         self._declared = node.add_publisher(msg.WorldState, '~/declared_facts', state_qos())
+        self._all = node.add_publisher(msg.WorldState, '~/all_facts', state_qos())
+        self._release_all: Callable[[], None] | None = None  #: while ~/all_facts has subscribers
+        node.add_timer(LOOK_PERIOD, self._look_for_subscribers)
         self._last: list[msg.Fact] = []
         self._timer: Timeout | None = None
         self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
@@ -106,8 +110,11 @@ class Facts:
 
     def health(self) -> Health:
         """Return the faults of the subscribed topics for the diagnostics."""
-        model, now, read = self.model, self._node.now(), self._read()
-        troubles = self.subscriptions.trouble()
+        model, now, readers = self.model, self._node.now(), self.subscriptions.readers
+        read = {topic for topic in self._read()  # one that is only shown is no fault
+                if self._release_all is None or readers[topic].users > 1}
+        troubles = [readers[topic].trouble for topic in readers if topic in read
+                    and readers[topic].trouble]
         silent = [f'{value.name}: {silence(value, now, self.names)}'
                   for value in (model.value(name, now) for name in self._facts_on(read))
                   if value.validity is not Validity.VALID]
@@ -186,6 +193,15 @@ class Facts:
         self.model.advance(self._node.now())
         self.changed()
 
+    def _look_for_subscribers(self) -> None:
+        """Read all topics while somebody looks at ~/all_facts."""
+        wanted = self._node.active and self._all.get_subscription_count() > 0
+        if wanted and self._release_all is None:
+            self._release_all = self.hold(self.subscriptions.readers)
+        elif not wanted and self._release_all is not None:
+            self._release_all()
+            self._release_all = None
+
     def _publish_regularly(self) -> None:
         """Publish ~/facts periodically while a topic is subscribed."""
         read = self._read()
@@ -212,4 +228,6 @@ class Facts:
                  for name in self._facts_on(read)]
         if facts != self._last and self._node.active:
             self._last = facts
-            self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))
+            state = msg.WorldState(stamp=to_time(now), facts=facts)
+            self._publisher.publish(state)
+            self._all.publish(state)

@@ -73,6 +73,7 @@ class WorldModelBridge(ManagedNode):
     | ~/get_trace | service GetTrace | the evidence trace of an attempt, for a viewer |
     | ~/save_black_box | service SaveBlackBox | writes the last seconds of its topics to a bag |
     | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
+    | ~/all_facts | topic WorldState, latched | as ~/facts; all topics are read while subscribed |
     | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |
     | ~/safety | topic SafetyState, latched | whether motions may run |
     | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |

@@ -39,6 +39,7 @@ from .rows import RobotRows
 from ..action.bridge_client import MOTION_PREFIX
 from ...ros.interfaces.qos import state_qos
 from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.subscriptions import SILENT, unspun
 from ...viewer.follower import Follower
 from ...viewer.record.robot_record import RobotRecord
 from ...viewer.record.sources import LocalRows
@@ -50,6 +51,8 @@ FACTS_PERIOD = 0.2
 COMPARE_AGAIN = 1.0
 """Delay (s) before the journal is compared again."""
 INACTIVE = 'the web node is not active'
+ASK_PERIOD = 0.5
+"""Time (s) between two looks whether a page shows all facts."""
 KEPT_FEEDBACK = 100
 """Number of motions whose newest feedback is kept."""
 
@@ -71,6 +74,7 @@ class RobotLink:
         self._handover = Handover()
         self._motions: dict[bytes, Any] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._all_facts: Any = None  #: a subscription
         self._following: asyncio.Future[None] | None = None
         self._comparing: asyncio.Future[None] | None = None
         node.defer(self.close)
@@ -153,6 +157,8 @@ class RobotLink:
         node.add_subscription(
             WorldState, self.name_of(f'{BRIDGE}/facts'), lambda message: put(
                 'facts', self._live.take_facts, message, FACTS_PERIOD), state_qos())
+        node.add_timer(ASK_PERIOD, self._ask_for_facts)
+        node.defer(self._end_asking)
         node.add_subscription(
             ExecuteMotion.Impl.FeedbackMessage,
             self.name_of(f'{BRIDGE}/execute_motion/_action/feedback'), self._take_feedback,
@@ -163,6 +169,20 @@ class RobotLink:
                 lambda message, asked=asked: put(
                     ('questions', asked), self._live.take_questions, (asked, message)),
                 state_qos())
+
+    def _ask_for_facts(self) -> None:
+        """Have the bridge read all facts while a page shows them; they come on `facts`, too."""
+        if not self.robot.facts_shown.heard_by:
+            self._end_asking()
+        elif self._all_facts is None:
+            self._all_facts = unspun(self._node).create_subscription(
+                WorldState, self.name_of(f'{BRIDGE}/all_facts'), lambda _: None, state_qos(),
+                event_callbacks=SILENT)
+
+    def _end_asking(self) -> None:
+        if self._all_facts is not None:
+            unspun(self._node).destroy_subscription(self._all_facts)
+            self._all_facts = None
 
     def _take_feedback(self, message: Any) -> None:
         key = bytes(message.goal_id.uuid)[:MOTION_PREFIX]

@@ -53,6 +53,7 @@ class _NowPage:
         with ui.element('div').classes('now') as self._root:
             self._build()
         listen_while_shown(robot, self._root, self._heard)
+        listen_while_shown(robot.facts_shown, self._root, lambda: None)
         self._load()
 
     def _build(self) -> None:

@@ -44,6 +44,6 @@ export default {
         h('table', [
           h('thead', h('tr', ['', 'Fact', 'Value', 'Age', 'Topic'].map((title, at) => h('th', { scope: 'col', class: at === 4 ? 'facts-topic' : at === 3 ? 'facts-age' : '' }, title)))),
           h('tbody', found.length ? found.map((fact) => this.row(fact, time))
-            : [h('tr', [h('td', { colspan: 5, class: 'now-empty' }, this.facts.length ? 'No fact matches the filter.' : 'No facts are read now.')])])])])]);
+            : [h('tr', [h('td', { colspan: 5, class: 'now-empty' }, this.facts.length ? 'No fact matches the filter.' : 'No values of facts yet.')])])])])]);
   },
 };
