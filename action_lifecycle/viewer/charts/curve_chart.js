@@ -22,7 +22,7 @@ export default {
         .map((one) => [one.top, 8 * one.text.length + 24]));
       for (const one of options.title.filter((each) => each.left !== undefined)) {
         one.textStyle = { ...one.textStyle, overflow: "truncate",
-          width: Math.max(60, this.$el.clientWidth - 20 - (said.get(one.top) ?? 0)) };
+          width: Math.max(60, this.$el.clientWidth - one.left - 16 - (said.get(one.top) ?? 0)) };
       }
       this.frame?.chart.setOption(options, { notMerge: true });
     },

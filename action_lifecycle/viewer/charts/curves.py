@@ -28,6 +28,8 @@ MAX_LINES = 6
 """Maximum number of components that are drawn of a list of numbers."""
 TOP, PANEL, BOTTOM = 34, 92, 12
 """Heights (px): of the row of verdicts, of a panel, and below the last one."""
+LEFT = 54
+"""Width (px) of the labels at the left of a panel; its title begins after them."""
 BEFORE = 1.5
 """What is shown first before a confirmation, in times of its duration; at least 1 s."""
 LABEL_ROOM = 0.2
@@ -146,12 +148,14 @@ def _with_known(term: Term, trace: Trace, known: Mapping[str, Any]) -> Term:
 
 
 def _value(text: str, known: Mapping[str, Any]) -> Any:
-    """Return the number, boolean or string that an expression of known names is; None: none."""
+    """Return the number, boolean, string or numbers of an expression of known names, or None."""
     try:
         expression = compile_expression(text, None)
         value = expression.evaluate([known[name] for name in expression.names])
     except (LookupError, ValueError):
         return None
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return tuple(value.tolist())
     return value if isinstance(value, (bool, int, float, str)) else None
 
 
@@ -192,7 +196,7 @@ def _layout(rows: Sequence[dict[str, Any]], axis: Axis, span: _Span,
     series: list[dict[str, Any]] = []
     for index, row in enumerate(rows):
         top = 16 if not index else TOP + PANEL * (index - 1) + 18
-        grids.append({'left': 54, 'right': 16, 'top': top, 'height': 10 if not index else
+        grids.append({'left': LEFT, 'right': 16, 'top': top, 'height': 10 if not index else
                       PANEL - 32})
         last = index == len(rows) - 1
         x_axes.append({
@@ -205,7 +209,7 @@ def _layout(rows: Sequence[dict[str, Any]], axis: Axis, span: _Span,
             'axisPointer': {'show': True, 'label': {'show': False}}})
         y_axes.append({**(row.get('axis') or level_axis()), 'gridIndex': index})
         if row['title']:
-            titles.append({'text': row['title'], 'left': 4, 'top': top - 19, 'textStyle': {
+            titles.append({'text': row['title'], 'left': LEFT - 5, 'top': top - 19, 'textStyle': {
                 'fontSize': 12, 'fontWeight': 'normal', 'color': '@text'}})
         if row['said']:
             titles.append({'text': row['said']['text'], 'right': 14, 'top': top - 19,

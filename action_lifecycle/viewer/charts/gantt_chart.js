@@ -238,7 +238,8 @@ export default {
         color: isDark() ? "rgba(0,0,0,0.35)" : "rgba(255,255,255,0.35)",
         ...DECALS[kind.hatch] } } : {}) },
         textConfig: { position: "inside" },
-        textContent: { style: { text: fits ? text : "", fontSize: 10.5,
+        textContent: { style: { text: fits ? text : "", fontSize: 10.5, padding: [1, 3],
+          backgroundColor: kind.hatch && fits ? colour : "transparent",
           fill: isDark() ? "#10151b" : "#ffffff" } } };
     },
     // A symbol as a picture; `halo`: colour around it and in its holes.

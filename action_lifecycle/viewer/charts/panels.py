@@ -79,19 +79,21 @@ def panel(
     if limit is not None:
         series.append({**_line(axis, term.limit, limit, 1, texts), 'lineStyle': {
             'color': '@limit', 'width': 1, 'type': 'dashed'}})
-    first = series[0]
-    threshold = _place(term.threshold, texts) \
-        if not texts or isinstance(term.threshold, str) else None
-    axes = _axis([*lines, *([limit] if limit else [])], texts, threshold, verdict)
-    if threshold is not None:
-        first['markLine'] = {'silent': True, 'symbol': 'none', 'data': [{
-            'yAxis': threshold, 'lineStyle': {'color': '@limit', 'type': 'dashed', 'width': 1},
-            'label': {'show': True, 'position': _beside(threshold, axes), 'color': '@muted',
-                      'backgroundColor': '@back', 'padding': [0, 3],
-                      'fontSize': 10, 'formatter': f'{term.sign} {_words(term.threshold)}',
-                      'distance': 3}}]}
-        for each in series if term.sign in MET and not texts else ():
-            each['maps'] = [_colours(term.sign, threshold)]
+    given = term.threshold if isinstance(term.threshold, tuple) else (term.threshold,)
+    if 1 < len(lines) < len(given):  # more components than lines are drawn
+        given = given[:len(lines)]
+    levels = [(value, place) for value in given if not texts or isinstance(value, str)
+              if (place := _place(value, texts)) is not None]
+    threshold = levels[0][1] if len(levels) == 1 else None
+    axes = _axis([*lines, *([limit] if limit else [])], texts, [place for _, place in levels],
+                 verdict)
+    for index, each in enumerate(series) if levels else ():
+        own = levels[index::len(lines)]  # one for all lines, or one for each component
+        if own:
+            each['markLine'] = _limits(term.sign, own, axes)
+        bound = threshold if threshold is not None else own[0][1] if len(own) == 1 else None
+        if bound is not None and term.sign in MET and not texts:
+            each['maps'] = [_colours(term.sign, bound)]
             del each['lineStyle']['color']  # it would hide those of the map
     said: dict[str, Any] = {}
     if verdict and not texts:
@@ -116,6 +118,17 @@ def _line(axis: Axis, name: str, line: Quantity, index: int, texts: Sequence[str
             'symbol': 'none', 'lineStyle': {
                 'color': COLOURS[index % len(COLOURS)], 'width': 1.6,
                 'type': DASHES[index // len(COLOURS) % len(DASHES)]}}
+
+
+def _limits(sign: str, levels: Sequence[tuple[Any, float]], axes: dict[str, Any]
+            ) -> dict[str, Any]:
+    """Return the lines of thresholds: values with their places on the axis."""
+    return {'silent': True, 'symbol': 'none', 'data': [{
+        'yAxis': place, 'lineStyle': {'color': '@limit', 'type': 'dashed', 'width': 1},
+        'label': {'show': True, 'position': _beside(place, axes), 'color': '@muted',
+                  'backgroundColor': '@back', 'padding': [0, 3], 'fontSize': 10,
+                  'formatter': f'{sign} {_words(value)}', 'distance': 3}}
+        for value, place in levels]}
 
 
 def _beside(threshold: float, axes: dict[str, Any]) -> str:
@@ -168,7 +181,7 @@ def _dot(axis: Axis, verdict: tuple[float, float]) -> dict[str, Any]:
             'tooltip': {'show': False}}
 
 
-def _axis(lines: Sequence[Quantity], texts: Sequence[str], threshold: float | None,
+def _axis(lines: Sequence[Quantity], texts: Sequence[str], levels: Sequence[float],
           verdict: tuple[float, float] | None) -> dict[str, Any]:
     common = {'axisLine': {'show': False}, 'axisTick': {'show': False},
               'splitLine': {'show': True, 'lineStyle': {'color': '@grid'}},
@@ -180,7 +193,7 @@ def _axis(lines: Sequence[Quantity], texts: Sequence[str], threshold: float | No
               if (number := _level(value)) is not None]
     if any(isinstance(value, bool) for line in lines for value in line.values):
         return {**common, 'type': 'category', 'data': ['false', 'true'], 'boundaryGap': True}
-    values += [level for level in (threshold, verdict and verdict[1]) if level is not None]
+    values += [*levels, *([verdict[1]] if verdict else [])]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     room = 0.12 * (high - low) or 0.1 * abs(high) or 1.0
     digits = max(0, 1 - floor(log10(room)))

@@ -129,6 +129,30 @@ def test_a_limit_that_changes_is_within_the_axis(trace: Trace) -> None:
     assert values and axis['min'] < min(values) and max(values) < axis['max']
 
 
+@pytest.mark.parametrize(('threshold', 'drawn'), [
+    ((0.5, 3.0), [[0.5], [3.0]]),  # one for each component
+    (3.0, [[3.0], []])])
+def test_thresholds_of_components_are_drawn_at_their_lines(
+    threshold: Any, drawn: list[list[float]]
+) -> None:
+    lines = [Quantity(np.array([1.0, 2.0]), [0.1, 0.2]), Quantity(np.array([1.0]), [1.0])]
+    found = panel(Axis(0.0, 0.0, 3.0), Term('tool', '<', 'room', threshold), lines, None, None)
+    assert [[line['yAxis'] for line in one.get('markLine', {'data': ()})['data']]
+            for one in found['series']] == drawn
+    assert found['axis']['max'] > 3.0
+    assert all(len(one['maps']) == 1 for one in found['series'])
+    some = panel(Axis(0.0, 0.0, 3.0), Term('gap', '<', 'room', (0.5, 4.0)), lines[:1], None, None)
+    assert [line['yAxis'] for line in some['series'][0]['markLine']['data']] == [0.5, 4.0]
+    assert 'maps' not in some['series'][0]
+
+
+def test_a_list_of_thresholds_is_drawn(trace: Trace) -> None:
+    chart = condition_chart(trace, Judged('x', 'all(gap < [0.5, 3])', 'true', None))
+    assert chart is not None
+    curve = next(one for one in series(chart, 'line') if one['name'] == 'gap')
+    assert [line['yAxis'] for line in curve['markLine']['data'][:2]] == [0.5, 3.0]
+
+
 def test_a_text_that_is_never_seen_is_on_the_axis_with_its_line() -> None:
     state = Quantity(np.array([1.0, 2.0]), ['open', 'moving'])
     found = panel(Axis(0.0, 0.0, 3.0), Term('state', '==', "'closed'", 'closed'), [state], None,
