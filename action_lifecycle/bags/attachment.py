@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .errors import BagError, library
+from ..documents.input_file import open_input
 
 FACTS = 'facts.yaml'  #: the facts file of a black box
 LIMIT = 10_000_000  #: maximum size in bytes
@@ -20,7 +21,7 @@ def attached_text(path: str | Path, name: str) -> str:
         return ''
     reader, errors = library('mcap.reader'), library('mcap.exceptions')
     try:
-        with path.open('rb') as file:
+        with open_input(path) as file:
             for record in reader.make_reader(file).iter_attachments():
                 if record.name == name and len(record.data) <= LIMIT:
                     return str(record.data.decode('utf-8'))

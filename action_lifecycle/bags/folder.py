@@ -13,6 +13,7 @@ from typing import Any
 
 from .errors import BagError, library
 from ..documents.errors import DocumentError
+from ..documents.input_file import open_input
 from ..documents.yaml_document import read_document
 
 _METADATA_LIMIT = 16 << 20
@@ -74,7 +75,7 @@ def unpacked_file(path: Path, notes: list[str], stack: ExitStack) -> Path:
         tempfile.TemporaryDirectory(prefix='bag_'))))
     zstandard = library('zstandard')
     try:
-        with path.open('rb') as file:
+        with open_input(path) as file:
             size = zstandard.frame_content_size(file.read(_HEADER))
     except zstandard.ZstdError as error:
         raise BagError(f'{path}: not a readable zstd file: {error}') from error
@@ -99,7 +100,7 @@ def _unpacked(path: Path, folder: Path) -> Path:
     zstandard = library('zstandard')
     target = folder / path.stem
     try:
-        with path.open('rb') as source, target.open('wb') as output:
+        with open_input(path) as source, target.open('wb') as output:
             reader = zstandard.ZstdDecompressor().stream_reader(source)
             most = shutil.disk_usage(folder).free // 2
             while part := reader.read(_PART):

@@ -32,6 +32,7 @@ from .storage import (
     RESET,
     StorageFile,
 )
+from ..documents.input_file import open_input
 
 MAGIC = b'\x89MCAP0\r\n'
 OUR_LIBRARY = 'action_lifecycle'  #: the bags of this library have exact publish times
@@ -77,7 +78,7 @@ class McapFile(StorageFile):
         self._declared: dict[int, Any] = {}  # channels, as first declared
         self._summary: list[Any] | None = None  # records of the summary; None before it begins
         try:
-            self._file: BinaryIO = path.open('rb')
+            self._file: BinaryIO = open_input(path)
             self._size = path.stat().st_size
             if self._file.read(len(MAGIC)) != MAGIC:
                 raise BagError(f'{path}: not an MCAP file (its first 8 bytes are others)')

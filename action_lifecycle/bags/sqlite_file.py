@@ -20,6 +20,11 @@ from .storage import (
     RESET,
     StorageFile,
 )
+from ..documents.database_input import DatabaseInput, open_database
+
+METADATA = 50 << 20
+"""Maximum memory (bytes) of all topics, and of all definitions."""
+LONGEST = 8 << 20  #: bytes of one of their texts
 
 
 class SqliteFile(StorageFile):
@@ -31,6 +36,9 @@ class SqliteFile(StorageFile):
         try:
             self._database = self._open()
             self._read_channels()
+            self._database.limit(MESSAGE_LIMIT)
+        except OSError as error:
+            raise BagError(f'{path}: {error.strerror}') from error
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise BagError(f'{path}: not a readable SQLite bag of rosbag2: {error}') from error
 
@@ -55,8 +63,9 @@ class SqliteFile(StorageFile):
         marks = ', '.join('?' * len(channels))
         last = 0
         try:
-            for channel, time, data in self._database.execute(
-                    'SELECT topic_id, timestamp, data FROM messages '
+            for channel, time, data in self._database.rows(
+                    "SELECT topic_id, timestamp, CASE typeof(data) WHEN 'blob' THEN data END "
+                    'FROM messages '
                     f'WHERE topic_id IN ({marks}) ORDER BY timestamp, id', tuple(channels)):
                 if not isinstance(time, int) or not isinstance(data, bytes):
                     raise sqlite3.DatabaseError(f'a message at {time!r} is no message')
@@ -75,16 +84,10 @@ class SqliteFile(StorageFile):
         except sqlite3.Error:  # damaged; `messages` says so
             return False
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> DatabaseInput:
         """Open the file with its write-ahead log; without it where the folder can't be written."""
-        if not self._path.is_file():
-            raise BagError(f'{self._path}: no such file')
         for options in ('mode=ro', 'immutable=1'):
-            database = sqlite3.connect(
-                f'{self._path.absolute().as_uri()}?{options}', uri=True,
-                check_same_thread=False)
-            if hasattr(database, 'setlimit'):  # Python 3.11
-                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MESSAGE_LIMIT)
+            database = open_database(self._path.absolute(), LONGEST, options=options)
             try:
                 database.execute('SELECT count(*) FROM sqlite_master').fetchone()
                 return database
@@ -115,8 +118,9 @@ class SqliteFile(StorageFile):
         self._database.execute('SELECT topic_id, timestamp, data, id FROM messages LIMIT 1')
         definitions = self._definitions()
         qos = 'offered_qos_profiles' if 'offered_qos_profiles' in columns else "''"
-        for number, topic, kind, encoding, profiles in self._database.execute(
-                f'SELECT id, name, type, serialization_format, {qos} FROM topics'):
+        for number, topic, kind, encoding, profiles in self._database.rows(
+                f'SELECT id, name, type, serialization_format, {qos} FROM topics',
+                most=METADATA):
             self.channels[number] = Channel(
                 number, str(topic), str(kind), definitions.get(kind, Definition()),
                 str(encoding), is_latched(profiles))
@@ -125,6 +129,6 @@ class SqliteFile(StorageFile):
         if not self._database.execute('PRAGMA table_info(message_definitions)').fetchall():
             return {}
         return {str(name): Definition(str(encoding), str(text))
-                for name, encoding, text in self._database.execute(
+                for name, encoding, text in self._database.rows(
                     'SELECT topic_type, encoding, encoded_message_definition '
-                    'FROM message_definitions') if text}
+                    'FROM message_definitions', most=METADATA) if text}

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 import json
-from pathlib import Path
 import sys
 
 from .exits import BAD_INPUT, DONE
 from .running.motions import motion_faults, unjudged_stops
 from ..documents.errors import DocumentError, Fault
+from ..documents.input_file import read_text
 from ..documents.models import field_names, json_schema, SCHEMA_DIALECT
 from ..documents.suggestions import nearest
 from ..documents.yaml_document import Document, read_document
@@ -108,7 +108,7 @@ def _unchecked(facts: FactSet | None) -> str:
 
 def _check_edit(file: str, facts: FactSet | None, of: LoadedFlow | None) -> str:
     """Check an edit, against its flow if given; returns a note on what was not checked."""
-    edit = parse_edit(Path(file).read_text(encoding='utf-8'), file)
+    edit = parse_edit(read_text(file), file)
     if of is None:
         if faults := list(_unknown_fields(edit)):
             raise DocumentError(faults)

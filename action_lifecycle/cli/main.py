@@ -41,6 +41,10 @@ def run_verb(options: argparse.Namespace) -> int:
     except LifecycleError as error:
         print(f'action_lifecycle: {error}', file=sys.stderr)
         return BAD_INPUT
+    except UnicodeEncodeError as error:  # of os.fsdecode: nodes, SQLite and files take UTF-8
+        print(f'action_lifecycle: {ascii(error.object[:200])}: is not UTF-8, and can not be used '
+              'there', file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print('action_lifecycle: interrupted', file=sys.stderr)
         return INTERRUPTED

@@ -24,6 +24,7 @@ import yaml
 
 from .budget import MAX_DEPTH, MAX_DIGITS, TOO_DEEP, TOO_MANY_DIGITS
 from .errors import DocumentError, Fault, MAX_FAULTS
+from .input_file import open_input
 from .suggestions import nearest
 from .yaml_hints import hint, is_template, UNQUOTED_TEMPLATE
 
@@ -80,7 +81,7 @@ def read_document(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Document:
     """Read a YAML file; raises `DocumentError` with all faults."""
     name = str(path)
     try:
-        with open(path, 'rb') as file:
+        with open_input(path) as file:
             content = file.read(max_bytes + 1)
     except OSError as error:
         raise DocumentError(

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import difflib
-from pathlib import Path
 import re
 from typing import Any
 
 from .terms import number_spans, Term
 from ..documents.errors import LifecycleError
+from ..documents.input_file import open_input
 from ..documents.yaml_document import Document, Key, parse_document, Position, read_document
 from ..flow.files.flow import LoadedFlow
 from ..flow.files.loader import load_document
@@ -58,7 +58,8 @@ class FlowText:
     def __init__(self, path: str) -> None:
         self.path = path
         self.document = read_document(path)
-        self.text = Path(path).read_bytes().decode('utf-8-sig')
+        with open_input(path) as file:
+            self.text = file.read().decode('utf-8-sig')
         self.flow: LoadedFlow = load_document(self.document, self.text, {})
         self.places = list(self._places())
 

@@ -16,6 +16,7 @@ import re
 
 from .reader import JournalReader
 from ..documents.file_lock import HOLDER_BYTES
+from ..documents.input_file import open_input
 
 NOTE_BYTES = 128
 _NOTE = re.compile(r'row (\d{1,19}) ([0-9a-f]{8,128}) *\n\Z')
@@ -34,7 +35,7 @@ def note_last_row(lock: int, seq: int, row_hash: str) -> None:
 def noted_last_row(path: str) -> tuple[int, str] | None:
     """Return number and hash of the row that was the last one of the journal at `path`, if any."""
     try:
-        with open(path + '.lock', 'rb') as file:
+        with open_input(path + '.lock') as file:
             file.seek(HOLDER_BYTES)
             found = _NOTE.match(file.read(NOTE_BYTES).decode('ascii', 'replace'))
     except OSError:

@@ -16,7 +16,6 @@ import os
 import sqlite3
 import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
-from urllib.parse import quote
 
 from .compaction import LAST_SNAPSHOT, REMOVABLE, Removal, SNAPSHOT
 from .row import ALTERED, damaged, JournalError, Row
@@ -30,16 +29,23 @@ from .sqlite.schema import (
     said,
     SQLITE_ERRORS,
 )
+from ..documents.database_input import memory_of, open_database
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
 
 PAGE = 500
+PAGE_BYTES = 16 << 20
+"""Memory of the rows of a page, which has fewer rows if they are large."""
 BUSY_S = 5.0
+MAX_VALUE = 5 << 20
+"""Bytes of a value of a row; more than MAX_DATA characters take."""
+MAX_ROWS = 256 << 20
+"""Maximum memory (bytes) of the rows of a query."""
 
 # in the messages of SQLite about a damaged file
 _OF_DAMAGE = ('malformed', 'no such table', 'no such column', 'no such index',
-              'Could not decode', 'unsupported file format', 'disk I/O error')
+              'Could not decode', 'unsupported file format', 'disk I/O error', 'too big')
 
 
 @contextlib.contextmanager
@@ -81,9 +87,7 @@ class JournalReader:
         with journal_errors(self.path):
             require_file(self.path)
             require_content(self.path)
-            self._connection = sqlite3.connect(
-                f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
-                isolation_level=None, check_same_thread=False)
+            self._connection = open_database(self.path, MAX_VALUE, busy=BUSY_S)
         try:
             with journal_errors(self.path):
                 require_current(self._connection, self.path)
@@ -155,15 +159,15 @@ class JournalReader:
         while limit is None or limit > 0:
             page = PAGE if limit is None else min(limit, PAGE)
             for row in map(Row._make, found := self._ask(
-                    sql, {**wanted, 'after': after, 'page': page})):
+                    sql, {**wanted, 'after': after, 'page': page}, PAGE_BYTES)):
                 if row.seq <= after:
                     raise damaged(self.path, f'row {row.seq} follows row {after}')
                 after = row.seq
                 yield CheckedRow(row, row.fault())
-            if len(found) < page:
+            if len(found) < page and sum(map(memory_of, found)) <= PAGE_BYTES:
                 return
             if limit is not None:
-                limit -= page
+                limit -= len(found)
 
     def open_actions(self) -> list[Row]:
         """Return the last transition of each open action, in order."""
@@ -223,19 +227,37 @@ class JournalReader:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
-        """Return the result of a query; invalid UTF-8 in strings becomes U+FFFD."""
+    def _ask(
+        self, sql: str, values: Mapping[str, Any] = {}, page: int = 0
+    ) -> list[tuple[Any, ...]]:
+        """
+        Return the result of a query; invalid UTF-8 in strings becomes U+FFFD.
+
+        `page`: size (bytes) at which the result ends early.
+        """
         with self._lock, journal_errors(self.path):
             try:
-                return self._connection.execute(sql, values).fetchall()
+                return self._fetched(sql, values, page)
             except sqlite3.OperationalError as error:
                 if 'Could not decode' not in str(error):
                     raise
             self._connection.text_factory = lambda raw: raw.decode(errors='replace')
             try:
-                return self._connection.execute(sql, values).fetchall()
+                return self._fetched(sql, values, page)
             finally:
                 self._connection.text_factory = str
+
+    def _fetched(self, sql: str, values: Mapping[str, Any], page: int) -> list[tuple[Any, ...]]:
+        if not page:
+            return list(self._connection.rows(sql, values, most=MAX_ROWS))
+        found, size = [], 0
+        with contextlib.closing(self._connection.rows(sql, values)) as rows:
+            for row in rows:
+                found.append(row)
+                size += memory_of(row)
+                if size > page:
+                    break
+        return found
 
     def _last_snapshot(self) -> list[CheckedRow]:
         found = map(Row._make, self._ask(

@@ -18,6 +18,7 @@ from pathlib import Path
 from .reader import JournalReader
 from ..documents.durable_file import replacing
 from ..documents.errors import LifecycleError
+from ..documents.input_file import read_text
 from ..traces.contents import trace_path
 from ..traces.store import remove_traces
 
@@ -34,7 +35,7 @@ class TraceRemoval:
         self._actions: set[tuple[str, str]] = set()
         try:
             self._actions.update((str(flow), str(action))
-                                 for flow, action in json.loads(self._note.read_bytes()))
+                                 for flow, action in json.loads(read_text(self._note)))
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, RecursionError) as error:

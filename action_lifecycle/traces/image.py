@@ -8,21 +8,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from urllib.parse import quote
 
 from .contents import TraceError, TraceKey
 from .store import BUSY_S, require_traces, TABLES, trace_errors
+from ..documents.database_input import DatabaseInput
 
 MAX_IMAGE = 16 * 1024 * 1024
 """Maximum size (bytes) of the values of a trace that is sent."""
 MAX_BYTES = 2 * MAX_IMAGE
 """Maximum size (bytes) of an image: values, indexes and partly filled pages."""
 LONGEST = 5.0
-"""Maximum time (s) of reading an image, which may be made to take for ever."""
+"""Maximum CPU time (s) of a query of an image, which may be made to take for ever."""
 CAN_SERIALIZE = hasattr(sqlite3.Connection, 'serialize')
 NEEDED = 'to send or read the trace of another machine, Python 3.11 or newer is needed'
-_STEPS = 100_000  # instructions of SQLite between two looks at the clock
 _PARTS = (
     'INSERT INTO trace SELECT * FROM source.trace '
     'WHERE (flow_id, action_id, attempt) = (:flow_id, :action_id, :attempt)',
@@ -52,7 +51,7 @@ def trace_image(path: str | os.PathLike[str], key: TraceKey) -> bytes | None:
             'file::memory:', uri=True, timeout=BUSY_S, isolation_level=None)) as image:
         for statement in TABLES:
             image.execute(statement)
-        image.execute('ATTACH ? AS source', (f'file:{quote(name)}?mode=ro',))
+        image.execute('ATTACH ? AS source', (f'file:{quote(os.fsencode(name))}?mode=ro',))
         require_traces(image, name, 'source')
         image.execute('BEGIN')
         (size,) = image.execute(_SIZE, key._asdict()).fetchone()
@@ -64,26 +63,20 @@ def trace_image(path: str | os.PathLike[str], key: TraceKey) -> bytes | None:
         return image.serialize() if found else None
 
 
-def open_image(image: bytes, name: str) -> sqlite3.Connection:
+def open_image(image: bytes, name: str) -> DatabaseInput:
     """
     Open the bytes of a file that another machine has sent, which may be anything.
 
-    Raises TraceError if it has other tables than a file of traces; later, reading it ends with an
-    error of SQLite if it is damaged or takes too long.
+    Later, reading it ends with an error of SQLite if it is damaged or takes too long.
     """
     if not CAN_SERIALIZE:
         raise TraceError(f'{name}: {NEEDED}')
-    reader = sqlite3.connect(':memory:', isolation_level=None)
+    reader = sqlite3.connect(':memory:', isolation_level=None, factory=DatabaseInput)
     try:
-        until = time.monotonic() + LONGEST
-        reader.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+        reader.watch(name, LONGEST)
         reader.deserialize(image or b'\0')
         reader.execute('PRAGMA trusted_schema = OFF')
         reader.execute('PRAGMA cell_size_check = ON')
-        found = {sql for (sql,) in reader.execute(
-            'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL')}
-        if found != {text for text in TABLES if text.startswith('CREATE')}:
-            raise TraceError(f'{name}: not a file of evidence traces')
     except BaseException:
         reader.close()
         raise

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import csv
+import io
 
 from .contents import TraceKey
 from ..documents.errors import DocumentError, Fault
+from ..documents.input_file import open_input
 
 COLUMNS = ('flow_id', 'action_id', 'attempt', 'there')
 TRUTH = {'true': True, '1': True, 'yes': True, 'false': False, '0': False, 'no': False}
@@ -61,7 +63,7 @@ def attempt_name(subject: TraceKey) -> str:
 def _rows(path: str, faults: list[Fault]) -> Iterable[tuple[int, dict[str, str]]]:
     """Yield line and fields of each row; adds faults of the file and of short rows."""
     try:
-        with open(path, encoding='utf-8-sig', newline='') as file:
+        with io.TextIOWrapper(open_input(path), 'utf-8-sig', newline='') as file:
             if file.seek(0, 2) > MAX_BYTES:
                 raise DocumentError([Fault(path, 1, 1, f'larger than {MAX_BYTES} bytes')])
             file.seek(0)

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import json
 from math import inf, isfinite
 import os
 import sqlite3
 from typing import Any, TYPE_CHECKING
-from urllib.parse import quote
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from .contents import (
 from .curve import POINTS
 from .image import open_image
 from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
+from ..documents.database_input import memory_of, open_database
 from ..documents.errors import LifecycleError
 from ..documents.json_text import read_json
 from ..lifecycle.ports import Condition
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
 
 
+MAX_VALUE, MAX_TRACE = 32 << 20, 100 << 20
+"""Maximum size (bytes) of one value, and memory of the values of one trace."""
 CHUNKS = 16 * POINTS  #: of a curve; more are damage
 
 
@@ -64,10 +66,9 @@ def has_traces(path: str | os.PathLike[str]) -> bool:
 def _has_tables(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is anything but a database without tables."""
     try:
-        with contextlib.closing(sqlite3.connect(
-                f'file:{quote(os.fspath(path))}?mode=ro', uri=True, timeout=BUSY_S)) as database:
+        with contextlib.closing(open_database(path, MAX_VALUE, busy=BUSY_S)) as database:
             return bool(database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         return True
 
 
@@ -85,9 +86,8 @@ class TraceReader:
             raise TraceError(f'{self.path}: no evidence traces: parameter trace_file of the '
                              'bridge names their file; the launch files set it')
         with trace_errors(self.path):
-            self._reader = sqlite3.connect(
-                f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
-                isolation_level=None) if image is None else open_image(image, self.path)
+            self._reader = open_database(self.path, MAX_VALUE, busy=BUSY_S) if image is None \
+                else open_image(image, self.path)
             try:
                 require_traces(self._reader, self.path)
             except BaseException:
@@ -106,8 +106,9 @@ class TraceReader:
 
     def subjects(self, flow_id: str = '', action_id: str = '') -> list[TraceKey]:
         """Return the subjects in order of their start; '' means any."""
+        self._taken = 0
         with trace_errors(self.path):
-            return [TraceKey(*self._typed(row, (str, str, int))) for row in self._reader.execute(
+            return [TraceKey(*self._typed(row, (str, str, int))) for row in self._rows(
                 'SELECT flow_id, action_id, attempt FROM trace '
                 "WHERE ? IN ('', flow_id) AND ? IN ('', action_id) ORDER BY id",
                 (flow_id, action_id))]
@@ -130,6 +131,7 @@ class TraceReader:
     def find(self, key: TraceKey) -> Trace | None:
         """Return a trace, or None."""
         with trace_errors(self.path):
+            self._taken = 0
             self._reader.execute('BEGIN')  # one state of the file for all parts
             try:
                 return self._find(TraceKey(*key))
@@ -144,7 +146,7 @@ class TraceReader:
             return None
         number, started, ended = self._typed(row, (int, float, (float, type(None))))
         changes, marks, confirmed = [], [], []
-        for time, kind, name, text in self._reader.execute(
+        for time, kind, name, text in self._rows(
                 'SELECT time, kind, name, data_json FROM event WHERE trace = ? ORDER BY id',
                 (number,)):
             data = self._json(text, key)
@@ -160,9 +162,9 @@ class TraceReader:
                 raise self._damaged(key, f'an event of kind {kind}: {error!r}') from error
         curves: dict[str, Curve] = {}
         samples: dict[str, Curve] = {}
-        for curve, fact, unit, topic in self._reader.execute(
+        for curve, fact, unit, topic in self._rows(
                 'SELECT id, fact, unit, topic FROM curve WHERE trace = ? ORDER BY id',
-                (number,)).fetchall():
+                (number,)):
             self._typed((fact, unit, topic), (str, str, str))
             name = fact.removesuffix(SAMPLES)
             (curves if name == fact else samples)[name] = self._curve(
@@ -171,7 +173,7 @@ class TraceReader:
 
     def _curve(self, key: TraceKey, number: int, fact: str, unit: str, topic: str) -> Curve:
         parts: list[tuple[str, np.ndarray, Any]] = []
-        for kind, width, data in self._reader.execute(
+        for kind, width, data in self._rows(
                 'SELECT kind, width, points FROM chunk WHERE curve = ? '
                 'ORDER BY run, first LIMIT ?',
                 (number, CHUNKS)):
@@ -184,6 +186,13 @@ class TraceReader:
         times = np.concatenate([times for _, times, _ in parts]) if parts else np.empty((0, 2))
         return Curve(fact, unit, topic, kind if kind in (NUMBER, BOOLEAN) else TEXT,
                      times[:, 0], times[:, 1], _joined([values for _, _, values in parts]))
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        for row in self._reader.rows(sql, values):
+            self._taken += memory_of(row)
+            if self._taken > MAX_TRACE:
+                raise TraceError(f'{self.path}: more than {MAX_TRACE} bytes in one trace')
+            yield row
 
     def _json(self, text: str, key: TraceKey) -> Any:
         try:

@@ -92,6 +92,10 @@ def require_traces(connection: sqlite3.Connection, path: str, schema: str = 'mai
         raise TraceError(f'{path}: not a file of evidence traces')
     if version != VERSION:
         raise TraceError(f'{path}: traces of version {version}, this software reads {VERSION}')
+    found = {sql for (sql,) in connection.execute(
+        f'SELECT sql FROM {schema}.sqlite_schema WHERE sql IS NOT NULL')}
+    if found != {text for text in TABLES if text.startswith('CREATE')}:  # views may be endless
+        raise TraceError(f'{path}: damaged, or not a file of evidence traces: other tables')
 
 
 class TraceStore:
@@ -228,7 +232,7 @@ def remove_traces(path: str | os.PathLike[str], actions: Iterable[tuple[str, str
         return 0
     removed = 0
     with trace_errors(name), contextlib.closing(sqlite3.connect(
-            f'file:{quote(name)}?mode=rw', uri=True, timeout=BUSY_S)) as writer:
+            f'file:{quote(os.fsencode(name))}?mode=rw', uri=True, timeout=BUSY_S)) as writer:
         require_traces(writer, name)
         writer.execute('PRAGMA foreign_keys = ON')
         for action in actions:

@@ -16,12 +16,12 @@ import contextlib
 import importlib
 import json
 import os
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from .identity import Identity
 from ..documents.errors import LifecycleError
+from ..documents.input_file import read_text
 from ..documents.suggestions import nearest
 
 SCHEMES = {'mqtt': 1883, 'mqtts': 8883}
@@ -178,6 +178,6 @@ def _password() -> str | None:
     if not name:
         return os.environ.get(PASSWORD)
     try:
-        return Path(name).read_text(encoding='utf-8').strip()
+        return read_text(name).strip()
     except OSError as error:
         raise BrokerError(f'{PASSWORD_FILE}: {error}') from error

@@ -20,6 +20,7 @@ from .order import Order
 from .progress import ActionNow, ENDED, Progress
 from ..documents.durable_file import replacing
 from ..documents.errors import LifecycleError
+from ..documents.input_file import read_text
 from ..documents.json_text import read_object
 from ..documents.models import read_back, StrictModel
 from ..lifecycle.states import ActionState
@@ -171,7 +172,7 @@ class Record:
 def read_record(path: Path, robot: str) -> Record:
     """Return the record of a robot; a new one if there is no file. Raises LifecycleError."""
     try:
-        text = path.read_text(encoding='utf-8')
+        text = read_text(path)
     except FileNotFoundError:
         return Record(path, robot)
     except (OSError, UnicodeDecodeError) as failed:

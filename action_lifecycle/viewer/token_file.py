@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 
 from ..documents.errors import LifecycleError
+from ..documents.input_file import open_input
 
 LEAST = 16
 """Minimum number of characters of a token."""
@@ -34,7 +36,7 @@ class TokenFile:
             if self._stamp(found) == self._seen:
                 return self._token
             self._seen = ()
-            with open(self.path, encoding='utf-8') as file:
+            with io.TextIOWrapper(open_input(self.path), 'utf-8') as file:
                 found = os.fstat(file.fileno())
                 self._check(found)
                 text = file.read(MOST + 2)

@@ -33,6 +33,7 @@ from ..observer import Observer
 from ..output_file import JSON, OutputFile
 from ..table import console, live_table, waits_for
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...flow.files.loader import load_flow
 from ...ros.calls.journaled_end import FlowOpen, journaled_end, SERVICES
 from ...ros.interfaces.qos import event_qos
@@ -82,7 +83,7 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
         if options.recipe or flow.all_refers():  # the node may run in another folder
             goal.source = str(path.absolute())
         steps = {name: len(action.steps) for name, action in flow.named_actions()}
-        goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
+        goal.flow, goal.kind = read_text(path), 'yaml'
     return goal, steps
 
 

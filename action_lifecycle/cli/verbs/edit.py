@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 import sys
 
 from action_lifecycle_msgs.msg import ErrorCode
@@ -15,6 +14,7 @@ from action_lifecycle_msgs.srv import EditFlow
 from ..actor import who, why
 from ..client import accepted, connect
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...documents.yaml_document import read_document
 from ...flow.files.edit import MAX_EDIT_BYTES, parse_edit
 
@@ -26,7 +26,7 @@ def edit(options: argparse.Namespace) -> None:
     else:
         name = options.file
         read_document(name, max_bytes=MAX_EDIT_BYTES)
-        text = Path(name).read_text(encoding='utf-8')
+        text = read_text(name)
     parse_edit(text, name)
     if options.base_seq < 0:
         raise LifecycleError(f'--base-seq {options.base_seq}: expected 0 or more')

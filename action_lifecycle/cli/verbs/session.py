@@ -24,6 +24,7 @@ from ..client import accepted, Client, connect
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..table import console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...documents.json_text import DuplicateKey, read_json
 from ...documents.stamps import to_seconds
 from ...graphs.loader import load_graph
@@ -121,7 +122,7 @@ def run_graph(options: argparse.Namespace) -> int:
             from ...graphs.state_types import REGISTRY
             REGISTRY.load_folder(folder)
         load_graph(path)  # reports faults before a node is called
-        goal.graph, goal.source = path.read_text(encoding='utf-8'), path.name
+        goal.graph, goal.source = read_text(path), path.name
     if not (goal.graph or goal.session_id):
         raise LifecycleError('session run: expected GRAPH, or --id of a session to follow')
     with connect(options.namespace, options.wait) as client:

@@ -23,6 +23,7 @@ from .spec import FlowSpec
 from ..scheduling.dag import CycleError, topological_order
 from ...documents.budget import Budget, budget, BudgetExceeded, spend_on
 from ...documents.errors import DocumentError, Fault, LifecycleError, MAX_FAULTS
+from ...documents.input_file import read_text
 from ...documents.json_text import read_json
 from ...documents.models import validate
 from ...documents.suggestions import nearest
@@ -52,7 +53,7 @@ class CyclicFlow(DocumentError):
 def load_flow(path: str | FilePath, **parameters: Any) -> LoadedFlow:
     """Load a flow file; `parameters`: values by name. Raises `DocumentError` with all faults."""
     document = read_document(path, max_bytes=MAX_FLOW_BYTES)
-    return load_document(document, FilePath(path).read_text(encoding='utf-8'), parameters)
+    return load_document(document, read_text(path), parameters)
 
 
 def parse_flow(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...documents.suggestions import nearest
 from ...graphs.packaged import config_file
 
@@ -46,7 +47,7 @@ class Sources:
         if source is None:
             path = self._path(*reference)
             try:
-                source = Source(str(path), path.read_text(encoding='utf-8'))
+                source = Source(str(path), read_text(path))
             except (OSError, UnicodeDecodeError) as error:
                 raise LifecycleError(f'{path}: can not be read: {error}') from error
             self._known[reference] = source

@@ -70,8 +70,8 @@ class JournalFiles:
         self._link = f'/proc/self/fd/{self.wal}'
         self._name = self._name_of_wal()
         self._connection = sqlite3.connect(
-            f'file:{quote(path)}?mode=ro', uri=True, timeout=BUSY_S, isolation_level=None,
-            check_same_thread=False)
+            f'file:{quote(os.fsencode(path))}?mode=ro', uri=True, timeout=BUSY_S,
+            isolation_level=None, check_same_thread=False)
 
     def check(self, *, rows: bool = True) -> str:
         """Check the paths and, with `rows`, that the last row is there; returns `lost`."""

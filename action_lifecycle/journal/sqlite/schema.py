@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+from functools import cache
 import sqlite3
+from typing import Any
 
 from ..row import JournalError, Row
 
@@ -82,7 +84,30 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         raise JournalError(
             f'{path}: schema version {version}, this software knows up to {len(STEPS)}; '
             'it was written by a newer one')
+    if version and _tables(connection) != _expected(version):
+        raise JournalError(f'{path}: a journal has the tables entry and progress with their '
+                           'columns, no views and no triggers; this file has others')
     return version
+
+
+def _tables(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Return what may take for ever to read or write: views and the like, and all columns."""
+    return [
+        *connection.execute(
+            'SELECT type, name FROM sqlite_schema WHERE rootpage = 0 OR rootpage IS NULL '
+            "OR name IN ('entry', 'progress', 'entry_subject') ORDER BY type, name").fetchall(),
+        *connection.execute('PRAGMA table_xinfo(entry)').fetchall(),
+        *connection.execute('PRAGMA table_xinfo(progress)').fetchall()]
+
+
+@cache
+def _expected(version: int) -> list[tuple[Any, ...]]:
+    """Return `_tables` of an empty journal of this version."""
+    with contextlib.closing(sqlite3.connect(':memory:', isolation_level=None)) as connection:
+        for step in STEPS[:version]:
+            for statement in step:
+                connection.execute(statement)
+        return _tables(connection)
 
 
 def require_current(connection: sqlite3.Connection, path: str) -> None:

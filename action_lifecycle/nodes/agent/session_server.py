@@ -26,6 +26,7 @@ from ..shared.queries import page_limit
 from ...agents.sessions.host import SessionStatus
 from ...agents.sessions.hosting import NoSession, SessionOrder, Sessions, SessionView
 from ...documents.errors import LifecycleError, TransitionNotAllowed
+from ...documents.input_file import read_text
 from ...documents.json_text import read_json
 from ...journal.row import EntryRefused, JournalError
 from ...lifecycle.futures import settle
@@ -202,7 +203,7 @@ class SessionServer:
         text, source = goal.graph, goal.source
         if '\n' not in text:
             path = find_file(text, self._folders, 'graph')
-            text, source = path.read_text(encoding='utf-8'), path.name
+            text, source = read_text(path), path.name
         name = re.sub(r'[^A-Za-z0-9_-]+', '_', Path(source).stem).strip('_-')[:40] or 'graph'
         return SessionOrder(text, name, source or 'graph', goal.session_id,
                             _json(goal.input_json, 'input_json'), goal.requester)

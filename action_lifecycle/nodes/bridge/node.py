@@ -19,6 +19,7 @@ from .motion_server import MotionServer
 from .safety_guard import SafetyGuard
 from .traces import Traces
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...lifecycle.states import ErrorCode
 from ...ros.interfaces.field_kinds import field_kind
 from ...ros.node.lifecycle_node import ManagedNode
@@ -158,7 +159,7 @@ class WorldModelBridge(ManagedNode):
         if not path:
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
         facts = load_facts(path, field_kind)
-        return _Loaded(Path(path).expanduser().read_text(), facts)
+        return _Loaded(read_text(Path(path).expanduser()), facts)
 
     def reload(self) -> str:
         """

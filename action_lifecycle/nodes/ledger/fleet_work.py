@@ -27,6 +27,7 @@ from lifecycle_msgs.srv import GetState
 from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...documents.json_text import read_object
 from ...fleet.claim_watch import HeldClaim
 from ...fleet.errors import RequestInvalid
@@ -118,7 +119,7 @@ class FleetWork:
         if kind == 'file' or (not kind and '\n' not in flow):
             path = find_flow(flow, self._folders)  # another robot may have what is missing here
             try:
-                goal.update(flow=path.read_text(encoding='utf-8'), kind='yaml', source=path.name)
+                goal.update(flow=read_text(path), kind='yaml', source=path.name)
             except UnicodeDecodeError as error:
                 raise FlowFailed(f'{path}: expected UTF-8: {error}') from error
         return goal

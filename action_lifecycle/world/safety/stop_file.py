@@ -16,6 +16,7 @@ from pathlib import Path
 from .safety import Safety, SafetyStatus
 from ...documents.durable_file import replacing, sync_folder
 from ...documents.errors import LifecycleError
+from ...documents.input_file import read_text
 from ...documents.json_text import read_object
 from ...lifecycle.states import ErrorCode
 
@@ -34,7 +35,7 @@ class StopFile:
     def read(self) -> SafetyStatus | None:
         """Return the kept stop, None if there is none; an unreadable file counts as a stop."""
         try:
-            data = read_object(self.path.read_text(encoding='utf-8'), 'stop')
+            data = read_object(read_text(self.path), 'stop')
             return SafetyStatus(Safety.STOPPED, ErrorCode[data['code']],
                                 f"{data['reason']} (from before the restart)", str(data['topic']))
         except FileNotFoundError:

@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Iterator
 import contextlib
 import os
-from pathlib import Path
 import traceback
 from typing import Any
 
@@ -32,6 +31,7 @@ from .server_faults import (
     USERNAME,
 )
 from ...errors import LedgerError
+from ....documents.input_file import read_text
 
 TIMEOUT = 2.0
 """Timeout (s) of connecting and of each response."""
@@ -171,7 +171,7 @@ def credentials(username: str, password: str, password_file: str) -> dict[str, s
     found = {'username': os.environ.get(username, ''), 'password': os.environ.get(password, '')}
     if name := os.environ.get(password_file, ''):
         try:
-            found['password'] = Path(name).read_text(encoding='utf-8').strip()
+            found['password'] = read_text(name).strip()
         except OSError as error:
             raise LedgerError(f'{password_file}: {error}') from error
     return {name: value for name, value in found.items() if value}

@@ -15,6 +15,7 @@ from ..bridge_client import BridgeClient
 from ...shared.background_worker import Apart
 from ...shared.paths import find_flow
 from ....documents.errors import LifecycleError
+from ....documents.input_file import read_text
 from ....documents.json_text import read_object
 from ....flow.files.flow import LoadedFlow
 from ....flow.files.loader import parse_flow
@@ -164,6 +165,6 @@ class FlowSources:
 
 def _text_of(file: str) -> str | None:
     try:
-        return Path(file).read_text(encoding='utf-8')
+        return read_text(file)
     except (OSError, UnicodeDecodeError):
         return None

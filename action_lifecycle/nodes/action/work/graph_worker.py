@@ -20,6 +20,7 @@ from ...shared.background_worker import Apart
 from ...shared.paths import find_file
 from ....agents.sessions.hosted_graph import check_graph
 from ....documents.errors import LifecycleError
+from ....documents.input_file import read_text
 from ....documents.json_text import read_json
 from ....graphs.loader import load_graph
 from ....lifecycle.ports import Handle
@@ -87,7 +88,7 @@ class GraphWorker(Followed):
         if '\n' in spec.graph:
             return spec.graph, 'graph'
         path: Path = find_file(spec.graph, self._folders, 'graph')
-        return path.read_text(encoding='utf-8'), path.name
+        return read_text(path), path.name
 
     def make(self, spec: GraphSpec, request: WorkRequest) -> FollowedWork:
         """Open the session with the id of the request, or follow it."""
