@@ -15,7 +15,7 @@ from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
-from action_lifecycle_msgs.srv import GetHistory
+from action_lifecycle_msgs.srv import GetHistory, GetRows
 from lifecycle_msgs.srv import GetState
 import rclpy
 from rclpy.action import ActionClient
@@ -26,7 +26,10 @@ from rclpy.signals import SignalHandlerOptions
 
 from .exits import NotThere
 from ..documents.errors import LifecycleError
+from ..ros.calls.order_call import Given, OrderCall, SETTLED
+from ..ros.calls.service_call import NoAnswer
 from ..ros.interfaces.qos import state_qos
+from ..ros.node.call_host import CallHost
 
 NODE = 'action_lifecycle'
 """Name of the action node."""
@@ -54,6 +57,7 @@ class Client:
         self.wait = wait
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(node)
+        self._host = CallHost(node)
         self._clients: dict[str, Any] = {}
 
     def spin(self, seconds: float, done: Callable[[], Any] = lambda: False) -> bool:
@@ -131,12 +135,31 @@ class Client:
         self.until(answered, f"service '{self.node.resolve_service_name(name)}' does not answer")
         return next(future.result() for future in asked if future.done())
 
-    def order(self, service: type, name: str, request: Any) -> Any:
-        """Call a service of the action node that changes something once; returns its response."""
+    def order(
+        self, service: type, name: str, request: Any, *, limit: float = SETTLED,
+    ) -> Given:
+        """
+        Give an order to the action node; returns its response and its row.
+
+        `limit`: time (s) to find out what became of it, see `OrderCall`.
+        """
         name = f'{NODE}/{name}'
-        self.until_there(service, name)
-        self.until_heard(NODE)
-        return self.call(service, name, request, again=False)
+        client = self.until_there(service, name)
+        return self.give(client, self.until_there(GetRows, f'{NODE}/get_rows'), request, limit)
+
+    def give(self, client: Any, rows: Any, request: Any, limit: float = SETTLED) -> Given:
+        """Give an order to a service; `rows`: see `OrderCall`."""
+        done = OrderCall(self._host, client, rows, appear=self.wait, limit=limit).start(request)
+        if not self.spin(NOTICE_DELAY, done.done):
+            print(f'waiting for up to {self.wait + limit:g} s: what became of the order is not '
+                  'known yet', file=sys.stderr)
+        while not done.done():
+            self.spin(NOTICE_DELAY, done.done)
+        try:
+            given: Given = done.result()
+        except NoAnswer as error:
+            raise NotThere(str(error)) from error
+        return given
 
     def flow_action(self) -> ActionClient:
         """Return a client of the action node's `execute_flow` once both are discovered."""

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 import signal
+import threading
+import time
 from typing import Any
 
 from action_lifecycle.journal import verify_journal
@@ -24,7 +26,7 @@ import pytest
 
 from .control_orders import CONTROL_ORDERS
 from .orders import CONTROLLER, Order, stopped
-from .orders_rig import BRIDGE, Fault, NODE, OrdersRig
+from .orders_rig import ACTOR, BRIDGE, Fault, NODE, OrdersRig
 
 
 class CancelFlow(Order):
@@ -298,6 +300,39 @@ def test_an_order_is_carried_out_or_not_there_after_a_kill(
     rig.end_case(flow)
     with suppress(AssertionError):  # an order that was given once more may be open yet
         rig.until(lambda: not rig.violations(), 40.0, 'all orders are carried out')
+    assert not rig.violations()
+    rig.sound = True
+
+
+@pytest.mark.parametrize('moment', ['before', 'after'])
+@pytest.mark.parametrize('name', ['pause', 'answer_give_up'])
+def test_a_command_tells_the_only_row_of_its_order_although_the_node_is_killed(
+    rig: OrdersRig, name: str, moment: str
+) -> None:
+    """Before the row the request is lost, after it the response."""
+    order, flow = ORDERS[name](), f'told-{name}-{moment}'
+    rig.sound = False
+    order.prepare(rig, flow)
+    assert order.row is not None
+    kind, event = order.row
+    fault = Fault(NODE, moment, {'kind': kind, 'event': event, 'flow_id': flow})
+    rig.set_fault(fault, 'node')
+
+    def restart() -> None:
+        while not rig.struck(fault):
+            time.sleep(0.02)
+        rig.restart('node')
+
+    again = threading.Thread(target=restart, daemon=True)
+    again.start()
+    about = ('pause', flow) if name == 'pause' else ('respond', 'give_up', '--flow', flow)
+    told = rig.shell(*about, '--actor', ACTOR, '--wait', '40')
+    again.join(1.0)
+    (row,) = (row for row in rig.rows(flow_id=flow, kind=kind) if row.event == event)
+    assert told.returncode == 0 and f', row {row.seq}' in told.stdout, told.stderr
+    rig.until(rig.ready, 40.0, 'the nodes are ready again')
+    order.carried_out(rig, flow)
+    rig.end_case(flow)
     assert not rig.violations()
     rig.sound = True
 

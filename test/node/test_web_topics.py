@@ -109,7 +109,7 @@ def viewer(robot: Robot) -> Iterator[Viewer]:
 def test_an_order_whose_answer_is_lost_is_not_repeated(
     robot: Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orders, 'POLICY', orders.RetryPolicy(appear=2.0, answer=1.0))
+    monkeypatch.setattr(orders, 'LIMIT', 1.0)
     ordered = viewer.robots['three'].orders
     assert viewer.do(ordered.control('pause', 'f', actor='ann')).ok
     robot.answers = False

@@ -11,7 +11,7 @@ import time
 from typing import Any, NamedTuple
 
 from action_lifecycle_msgs.msg import OperatorRequest, OperatorRequestArray
-from action_lifecycle_msgs.srv import Respond
+from action_lifecycle_msgs.srv import GetRows, Respond
 from rclpy.parameter import Parameter
 
 from ..actor import who
@@ -20,6 +20,7 @@ from ..exits import NotThere
 from ..node_data import question_data
 from ..table import is_simulated, print_json, print_rows
 from ...documents.stamps import to_seconds
+from ...ros.calls.order_call import Given
 from ...ros.interfaces.qos import state_qos
 
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
@@ -75,10 +76,13 @@ class Questions:
         now = float(node.get_clock().now().nanoseconds) * 1e-9
         return deadline - now if now else None
 
-    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Any:
-        """Send an answer; returns the response of the node that asked."""
-        return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
-            id=question.request.id, answer=answer, actor=actor, comment=comment), again=False)
+    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Given:
+        """Send an answer; returns the response of the node that asked, and the row."""
+        client = self.client.until_there(Respond, question.asker + SERVICE)
+        rows = self.client.service(GetRows, f'{question.asker}/get_rows')
+        has_rows = self.client.node.count_services(rows.srv_name)
+        return self.client.give(client, rows if has_rows else None, Respond.Request(
+            id=question.request.id, answer=answer, actor=actor, comment=comment))
 
     def fitting(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Return the open questions that match --id, --flow and --action, the oldest first."""
@@ -139,8 +143,9 @@ def answer_one(questions: Questions, options: argparse.Namespace) -> None:
     answer, behind = split_answer(options.answer, found[0].request.options)
     if behind:  # --comment gives the comment, so ANSWER has none
         answer = options.answer
-    accepted(questions.answer(found[0], answer, who(options), options.comment))
-    print(f'{found[0].request.id} {answer}')
+    response, seq = questions.answer(found[0], answer, who(options), options.comment)
+    accepted(response)
+    print(f'{found[0].request.id} {answer}' + (f', row {seq}' if seq else ''))
 
 
 def split_answer(line: str, options: list[str]) -> tuple[str, str]:

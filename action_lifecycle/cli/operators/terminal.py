@@ -169,12 +169,12 @@ class Terminal:
             return False
         answer, comment = split_answer(line, question.request.options)
         try:
-            response = self.questions.answer(question, answer, self.actor, comment)
+            response, seq = self.questions.answer(question, answer, self.actor, comment)
         except NotThere as error:
             self._print(str(error), 'red')
             return False
         if response.accepted:
-            self._print(f'answered: {answer}', 'green')
+            self._print(f'answered: {answer}' + (f', row {seq}' if seq else ''), 'green')
             self.answered.add(question.request.id)
         else:
             self._print(response.error_msg, 'red')

@@ -105,10 +105,11 @@ def _order(
     **more: Any,
 ) -> None:
     """Call the service and print what was done, with the row of the journal."""
-    answer = accepted(client.order(ControlFlow, 'control_flow', ControlFlow.Request(
+    answer, seq = client.order(ControlFlow, 'control_flow', ControlFlow.Request(
         verb=options.verb, flow_id=flow_id, action_id=action_id, actor=who(options),
-        reason=why(options), **more)))
+        reason=why(options), **more))
+    accepted(answer)
     about = f'{flow_id}/{action_id}' if action_id else flow_id
     note = f'; {answer.error_msg}' if answer.error_msg else ''
-    print(f'{about}: {done}, row {answer.seq}{note}' if answer.seq
+    print(f'{about}: {done}, row {seq}{note}' if seq
           else f'{about}: {answer.error_msg}')

@@ -31,7 +31,7 @@ def edit(options: argparse.Namespace) -> None:
     if options.base_seq < 0:
         raise LifecycleError(f'--base-seq {options.base_seq}: expected 0 or more')
     with connect(options.namespace, options.wait) as client:
-        answer = client.order(EditFlow, 'edit_flow', EditFlow.Request(
+        answer, _ = client.order(EditFlow, 'edit_flow', EditFlow.Request(
             flow_id=options.flow, edit_yaml=text, base_seq=options.base_seq,
             author=who(options), reason=why(options)))
     if answer.error_code == ErrorCode.EDIT_REFUSED:

@@ -36,14 +36,16 @@ def cancel(options: argparse.Namespace) -> None:
     flow_id, _, action_id = options.target.partition('/')
     with connect(options.namespace, options.wait) as client:
         if options.job:
-            accepted(client.order(CancelJob, 'cancel_job', CancelJob.Request(
-                id=options.job, actor=who(options), reason=why(options))))
-            print(f'job {options.job} canceled')
+            answer, seq = client.order(CancelJob, 'cancel_job', CancelJob.Request(
+                id=options.job, actor=who(options), reason=why(options)))
+            accepted(answer)
+            print(f'job {options.job} canceled, row {seq}')
         elif action_id:
-            answer = accepted(client.order(SendEvent, 'send_event', SendEvent.Request(
+            answer, seq = client.order(SendEvent, 'send_event', SendEvent.Request(
                 flow_id=flow_id, action_id=action_id, event='cancel', actor=who(options),
-                reason=why(options))))
-            print(f'{flow_id}/{action_id}: {answer.state}')
+                reason=why(options)))
+            accepted(answer)
+            print(f'{flow_id}/{action_id}: {answer.state}, row {seq}')
         else:
             _cancel_flow(client, options, flow_id)
 
@@ -54,8 +56,7 @@ def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> N
         flow_id=flow_id, requester=who(options)))
     if not handle.accepted:
         raise NotThere(f'{NODE} is not active')
-    if why(options):
-        _order_with_reason(client, options, flow_id)
+    seq = _order_with_reason(client, options, flow_id)
     handle.cancel_goal_async()  # whatever became of the reason
     ended = handle.get_result_async()
     client.wait += STOPPING
@@ -69,18 +70,26 @@ def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> N
         raise LifecycleError(f"flow '{flow_id}' has ended already: {result.state} "
                              f'({flow_state_in_words(result.constellation_state)})')
     print(f'flow {flow_id} canceled: {result.status.done} of {result.status.total} actions had '
-          f'ended, {result.status.succeeded} succeeded')
+          f'ended, {result.status.succeeded} succeeded' + (f', row {seq}' if seq else ''))
 
 
-def _order_with_reason(client: Client, options: argparse.Namespace, flow_id: str) -> None:
-    """Order the cancel of a flow with its reason, which the cancel of a goal does not have."""
+def _order_with_reason(client: Client, options: argparse.Namespace, flow_id: str) -> int:
+    """
+    Order the cancel of a flow with its reason, which the cancel of a goal does not have.
+
+    Returns the row of the order; 0 if it has none, such as of a flow that is planned or checked.
+    """
     wait, client.wait = client.wait, min(client.wait, RECORDED)
     try:
-        accepted(client.order(ControlFlow, 'control_flow', ControlFlow.Request(
+        answer, seq = client.order(ControlFlow, 'control_flow', ControlFlow.Request(
             verb=ControlFlow.Request.CANCEL, flow_id=flow_id, actor=who(options),
-            reason=why(options))))
-    except LifecycleError as error:  # such as of a flow that is still planned or checked
-        print(f'action_lifecycle: the reason is not recorded: {error}', file=sys.stderr)
+            reason=why(options)), limit=client.wait)
+        accepted(answer)
+        return seq
+    except LifecycleError as error:
+        if why(options):
+            print(f'action_lifecycle: the reason is not recorded: {error}', file=sys.stderr)
+        return 0
     finally:
         client.wait = wait
 
@@ -93,10 +102,11 @@ def clear_stop(options: argparse.Namespace) -> None:
         client.node.create_subscription(
             SafetyState, f'{NODE}/safety', lambda state: told.append(safety_data(state)),
             state_qos())
-        accepted(client.order(ClearStop, 'clear_stop', ClearStop.Request(
-            actor=who(options), reason=why(options), resources=options.resources)))
+        answer, seq = client.order(ClearStop, 'clear_stop', ClearStop.Request(
+            actor=who(options), reason=why(options), resources=options.resources))
+        accepted(answer)
         if before['state'] == 'STOPPED' or before['locked_resources']:
             client.spin(CLEARED, lambda: told and told[-1] != before
                         and told[-1]['state'] != 'STOPPED')
         now = told[-1] if told else before
-    print(cleared_line(before, now))
+    print(f'{cleared_line(before, now)}, row {seq}')

@@ -9,19 +9,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from action_lifecycle_msgs.msg import ErrorCode
-from action_lifecycle_msgs.srv import ClearStop, ControlFlow, Respond, SendEvent
+from action_lifecycle_msgs.srv import ClearStop, ControlFlow, GetRows, Respond, SendEvent
 from rclpy.time import Time
 
 from .names import ACTION_NODE, ANSWERING
 from ...documents.errors import LifecycleError
-from ...ros.calls.service_call import NoAnswer, NoServer, RetryPolicy
-from ...ros.calls.threads import call_from_loop
+from ...ros.calls.order_call import OrderCall, SETTLED
+from ...ros.calls.service_call import NoAnswer, NoServer
+from ...ros.calls.threads import in_executor
 from ...ros.interfaces.limits import message_fault
 from ...ros.node.lifecycle_node import ManagedNode
 from ...viewer.robots import Answer, QuestionNow, SafetyNow
 
-POLICY = RetryPolicy(appear=2.0, answer=15.0)
-"""A request is sent once, since none of them may be carried out twice."""
+APPEAR, LIMIT = 2.0, SETTLED
+"""Time (s) for a node to be there, and for what became of an order; see `OrderCall`."""
 
 
 class RosOrders:
@@ -45,6 +46,7 @@ class RosOrders:
         self._event = client(SendEvent, ACTION_NODE, 'send_event')
         self._clear = client(ClearStop, ACTION_NODE, 'clear_stop')
         self._respond = {asker: client(Respond, asker, 'respond') for asker in ANSWERING}
+        self._rows = client(GetRows, ACTION_NODE, 'get_rows')
 
     async def control(
         self, verb: str, flow_id: str, path: str = '', *, hold: bool = False, clear: bool = False,
@@ -98,7 +100,10 @@ class RosOrders:
         if fault := fault or self._absent(asked):
             return Answer(False, f'not sent: {fault}')
         try:
-            answer = await call_from_loop(self._node, client, request, POLICY)
+            has_rows = asked == ACTION_NODE and self._rows.service_is_ready()
+            call = OrderCall(self._node, client, self._rows if has_rows else None,
+                             appear=APPEAR, limit=LIMIT)
+            answer, seq = await in_executor(self._node, lambda: call.start(request))
         except NoServer as error:
             return Answer(False, f'not sent: {error}')
         except NoAnswer as error:
@@ -108,4 +113,5 @@ class RosOrders:
             return Answer(False, f'not sent: {error}')
         if answer.error_code != ErrorCode.NONE or not answer.accepted:
             return Answer(False, answer.error_msg or f'refused (error code {answer.error_code})')
-        return Answer(True, getattr(answer, 'error_msg', ''))
+        said = getattr(answer, 'error_msg', '')
+        return Answer(True, '; '.join(filter(None, (seq and f'row {seq}', said))))

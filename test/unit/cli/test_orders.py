@@ -36,12 +36,12 @@ class Robot:
         self.state = 'cancelled'
         self.node = SimpleNamespace(create_subscription=lambda *args: self.heard.append(args[2]))
 
-    def order(self, service: type, name: str, request: Any) -> Any:
+    def order(self, service: type, name: str, request: Any, limit: float = 60.0) -> Any:
         if self.refusal is not None:
             raise self.refusal
         self.given.append(request)
         self.safety = READY
-        return service.Response(accepted=True)  # type: ignore[attr-defined]
+        return service.Response(accepted=True), 7  # type: ignore[attr-defined]
 
     def latched(self, kind: type, name: str) -> Any:
         return self.safety
@@ -89,7 +89,8 @@ def test_the_cancel_of_a_flow_records_its_reason(robot: Robot) -> None:
     assert (order.verb, order.flow_id, order.actor, order.reason, then) == (
         'cancel', 'f', 'anna', 'wrong part', 'cancel')
     robot.given.clear()
-    assert main(['cancel', 'f']) == 0 and robot.given == ['cancel']
+    assert main(['cancel', 'f']) == 0 and [order.reason for order in robot.given[:1]] == ['']
+    assert robot.given[1:] == ['cancel']
 
 
 @pytest.mark.parametrize('why', ['there is no flow f', 'the service is not there'])
@@ -126,6 +127,7 @@ def test_one_spelling_is_shown(robot: Robot, capsys: pytest.CaptureFixture[str])
                          ('executing', 'executing')):
         table = live_table(msg.FlowStatus(flow_id='f', constellation_state=state))
         assert str(table.title) == f'f: 0 of 0 done, {shown}'
+    assert main(['cancel', 'f']) == 0 and capsys.readouterr().out.endswith(' succeeded, row 7\n')
     robot.state = 'partially_failed'
     assert main(['cancel', 'f']) == 2
     assert 'has ended already: FINISH (partially failed)' in capsys.readouterr().err
@@ -136,6 +138,6 @@ def test_what_was_cleared_and_the_state_after_it_are_shown(
 ) -> None:
     assert main(['clear-stop', '--actor', 'anna', '--reason', 'seen']) == 0
     assert capsys.readouterr().out == \
-        'cleared (STOPPED: e-stop pressed; locked: arm); now READY\n'
+        'cleared (STOPPED: e-stop pressed; locked: arm); now READY, row 7\n'
     assert main(['clear-stop', '--actor', 'anna']) == 0
-    assert capsys.readouterr().out == 'cleared (nothing was stopped or locked); now READY\n'
+    assert capsys.readouterr().out == 'cleared (nothing was stopped or locked); now READY, row 7\n'
