@@ -80,7 +80,7 @@ class RobotStatus(NamedTuple):
     A robot of the fleet.
 
     `report`: its last one, None if there is none; `age`: time (s) since then; `seq`: number of its
-    last row in the ledger.
+    last row in the ledger; `fault`: why its report can't be used.
     """
 
     robot: str
@@ -88,6 +88,7 @@ class RobotStatus(NamedTuple):
     age: float | None
     seq: int
     activities: tuple[Activity, ...] = ()
+    fault: str = ''
 
     @property
     def silent(self) -> bool:
@@ -103,20 +104,43 @@ def report_fields(report: RobotReport) -> dict[str, str]:
 
 def report_from(fields: Mapping[str, str]) -> RobotReport | None:
     """Return the report of these strings, also of another version; None if it is not usable."""
-    found: dict[str, Any] = {}
     try:
-        for name, default in _DEFAULTS.items():
-            if name in fields:
-                text = fields[name]
-                found[name] = text if isinstance(default, str) else read_json(text, name)
-        report = RobotReport(**{**_DEFAULTS, **found})
-        return report._replace(
-            journal_seq=int(report.journal_seq), ledger_seq=int(report.ledger_seq),
-            lag=float(report.lag), wall_time=float(report.wall_time), ready=bool(report.ready),
-            claims=tuple(Claim(*claim) for claim in report.claims),
-            streams=tuple(map(str, report.streams)))
-    except (TypeError, ValueError, OverflowError, LifecycleError):
+        return _report(fields)
+    except LifecycleError:
         return None
+
+
+def report_fault(fields: Mapping[str, str]) -> str:
+    """Return why `report_from` gives None; '' if it does not."""
+    try:
+        _report(fields)
+    except LifecycleError as error:
+        return str(error)
+    return ''
+
+
+def _report(fields: Mapping[str, str]) -> RobotReport:
+    found = dict(_DEFAULTS)
+    for name, default in _DEFAULTS.items():
+        if name in fields:
+            try:
+                found[name] = _READ.get(name, type(default))(
+                    fields[name] if isinstance(default, str) else read_json(fields[name], name))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise LifecycleError(f"field '{name}' has another type than expected: "
+                                     f'{fields[name][:100]}') from error
+    return RobotReport(**found)
+
+
+def _claims(found: Any) -> tuple[Claim, ...]:
+    claims = tuple(Claim(*claim) for claim in found)
+    if any(list(map(type, claim)) != [str, str, int, bool] for claim in claims):
+        raise TypeError
+    return claims
+
+
+_READ: dict[str, Any] = {
+    'claims': _claims, 'streams': lambda found: tuple(map(str, found))}
 
 
 def activity(

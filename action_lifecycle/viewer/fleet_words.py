@@ -30,7 +30,7 @@ def sync_words(status: RobotStatus) -> str:
     """Return the state of a robot's sync, with what is wrong."""
     report = status.report
     if report is None:
-        return 'not known'
+        return status.fault or 'not known'
     return report.state + (f': {report.error}' if report.error else '')
 
 

@@ -19,6 +19,7 @@ from action_lifecycle.fleet.fleet_view import stream_names
 from action_lifecycle.fleet.robot_status import report_from, RobotReport
 from action_lifecycle.fleet.work_status import dead_letter
 from action_lifecycle.journal import Entry
+from action_lifecycle.viewer.fleet_words import claims_words, sync_words
 import pytest
 from redis.crc import key_slot
 
@@ -206,6 +207,22 @@ def test_robot_with_a_key_of_another_type_does_not_hide_the_others(redis_server)
     robots = with_ledger(redis_server, lambda ledger: ledger.fleet.robots())
     assert [(one.robot, one.report, one.seq, one.activities) for one in robots] == [
         ('a', None, 0, ()), ('b', RobotReport('connected'), 0, ())]
+    assert [one.fault for one in robots] == [
+        'key al:{a}:status is of type string, expected hash', '']
+
+
+@pytest.mark.parametrize('claims', [
+    '[[1, "f", 1, true]]', '[[null, "f", 1, true]]', '[["a", "f", "1", true]]',
+    '[["a", "f", 1, "x"]]', '[["a"]]', '7', '{"a": 1}'])
+def test_claims_of_a_wrong_type_are_told_with_their_key(claims, redis_server):
+    with_ledger(redis_server, lambda ledger: ledger.fleet.report(
+        RobotReport('connected')), robot='a')
+    redis_server.client.hset('al:{a}:status', 'claims', claims)
+    robot, = with_ledger(redis_server, lambda ledger: ledger.fleet.robots())
+    assert robot.report is None
+    assert claims_words(robot) == ''
+    assert sync_words(robot) == robot.fault == (
+        f"key al:{{a}}:status: field 'claims' has another type than expected: {claims}")
 
 
 @pytest.mark.parametrize('fields', [

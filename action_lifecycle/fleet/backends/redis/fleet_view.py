@@ -23,6 +23,7 @@ from ...robot_status import (
     activity,
     ACTIVITY_COLUMNS,
     MAX_ACTIVITIES,
+    report_fault,
     report_fields,
     report_from,
     RobotReport,
@@ -79,6 +80,8 @@ class RedisFleetView:
                 pipeline.zrevrange(robot_open(name), 0, MAX_ACTIVITIES - 1)
             answers = await _answers(pipeline) if names else []
             found = [(name, *answers[4 * at:4 * at + 4]) for at, name in enumerate(names)]
+            faults = {name: await self._fault(robot_status(name), fields)
+                      for name, fields, *_ in found}
             records = await self._records([key for *_, keys in found for key in keys or ()])
         robots = []
         for name, fields, left, seq, keys in found:
@@ -89,8 +92,15 @@ class RedisFleetView:
                     name, report, age,
                     int(seq) if re.fullmatch('[0-9]{1,18}', str(seq)) else 0, tuple(
                         activity(records[key], report, age)
-                        for key in keys or () if key in records)))
+                        for key in keys or () if key in records), faults[name]))
         return robots
+
+    async def _fault(self, key: str, fields: Mapping[str, str] | None) -> str:
+        """Return why the report under a key can't be used, '' if it can."""
+        if fields is None:
+            return f'key {key} is of type {await self._redis.type(key)}, expected hash'
+        fault = report_fault(fields)
+        return fault and f'key {key}: {fault}'
 
     async def _records(self, keys: list[str]) -> dict[str, Mapping[str, str | None]]:
         """Return the columns of those open subjects that say what a robot does."""
