@@ -16,6 +16,7 @@ MODULES = {
     'flows': 'flows', 'templates': 'templates', 'schedules': 'schedules',
     'conditions': 'conditions', 'facts': 'facts', 'goals': 'goals', 'edits': 'edits',
     'journals': 'journals', 'messages': 'messages', 'requests': 'requests', 'files': 'files',
+    'hostile': 'hostile',
 }
 """The module of each class of input."""
 NEED_ROS = ('facts', 'goals', 'messages', 'requests', 'files')

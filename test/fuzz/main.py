@@ -19,7 +19,7 @@ from .supervisor import found, run_class, table, Tally
 SHARES = {
     'goals': 0.38, 'messages': 0.34, 'schedules': 0.05, 'conditions': 0.1, 'requests': 0.05,
     'templates': 0.03, 'facts': 0.02, 'flows': 0.012, 'files': 0.012, 'edits': 0.004,
-    'journals': 0.002,
+    'journals': 0.002, 'hostile': 0.006,
 }
 """What part of all inputs each class has: the dear ones have less."""
 SHOWN = 12

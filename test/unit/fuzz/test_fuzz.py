@@ -18,7 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = {
     'goals': 500, 'messages': 500, 'schedules': 100, 'conditions': 300, 'requests': 200,
-    'templates': 150, 'facts': 100, 'flows': 60, 'files': 60, 'edits': 30, 'journals': 30}
+    'templates': 150, 'facts': 100, 'flows': 60, 'files': 60, 'edits': 30, 'journals': 30,
+    'hostile': 200}
 LEAST_ACCEPTED = 0.2
 FIELDS = ('inputs', 'rate', 'accepted', 'foreign', 'hangs', 'growth', 'crashes')
 
