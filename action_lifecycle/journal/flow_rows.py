@@ -16,6 +16,8 @@ PLAN = 'plan'
 """Kind of the rows of a request to a planner; their `action_id` is the id of the future flow."""
 PLANNING = 'planning'
 """Event and stage of the changes that are rows of this kind."""
+ACCEPTED = 'accepted'
+"""Event of the row of kind 'flow' that begins a flow, in its first state."""
 STAGE = 'stage'
 """Event of a row of kind 'flow' that only enters another stage."""
 
@@ -92,6 +94,8 @@ def event_text(data: Mapping[str, Any], arrow: str = '→') -> str:
     words = [data['event'], data['stage'] if data['event'] == STAGE else '',
              data['data']['step'] if data['event'] == PLANNING else '', data['action_id']]
     line = ' '.join(filter(None, words))
+    if data['event'] == ACCEPTED and data['to']:
+        return f"{line}: {data['to']}"
     return f"{line}: {data['from']} {arrow} {data['to']}" if data['from'] else line
 
 

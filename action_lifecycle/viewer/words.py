@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from .record.shown import FlowShown
+from collections.abc import Sequence
+
+from .record.shown import FlowShown, StateEntered
+from ..report.wording import duration
 
 
 def flow_text(flow: FlowShown) -> str:
@@ -17,3 +20,10 @@ def flow_text(flow: FlowShown) -> str:
         f'planning: {flow.planning}' if flow.planning else '',
         f"breakpoints: {', '.join(flow.breakpoints)}" if flow.breakpoints else '',
         flow.error_msg or flow.error_code)))
+
+
+def state_times(entered: Sequence[StateEntered]) -> list[str]:
+    """Return each state that a flow has entered, with the time it took, if it was left."""
+    ends = [one.time for one in entered[1:]]
+    return [f'{one.state} {duration(max(0.0, end - one.time))}'
+            for one, end in zip(entered, ends)] + [one.state for one in entered[-1:]]

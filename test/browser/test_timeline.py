@@ -70,7 +70,9 @@ def test_keys_step_through_the_rows(pages: Pages, viewer: Viewer, flow: str) -> 
     page = opened(pages, viewer, flow)
     said(page, 'place attempt 1: in_progress → executing_motion')
     page.keyboard.press('Home')
-    said(page, 'flow accepted')
+    said(page, 'flow accepted: START')
+    states = 'document.querySelector(".timeline-states").innerText.split(/\\s+/)'
+    page.wait_for_function(f'{states}.join() === "START"')
     for _ in range(5):
         page.keyboard.press('ArrowRight')
     said(page, 'pick attempt 1: sensor_confirm → error; sensors: refuted; REFUTED')
@@ -80,6 +82,7 @@ def test_keys_step_through_the_rows(pages: Pages, viewer: Viewer, flow: str) -> 
     page.keyboard.press('End')
     said(page, 'place attempt 1: in_progress → executing_motion')
     page.wait_for_function(f'{OWN}.at === null')
+    page.wait_for_function(f'{states}[0] === "START" && {states}.at(-1) === "CONTINUE"')
 
 
 def test_the_slider_and_play_move_the_moment(pages: Pages, viewer: Viewer, flow: str) -> None:

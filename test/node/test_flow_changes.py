@@ -192,7 +192,7 @@ def test_the_command_history_shows_the_changes_of_the_flow_between_those_of_its_
     assert live.stdout == rig.shell('history', 'shown', '--journal', str(rig.journal_path)).stdout
     lines = [line.partition(' shown')[2] for line in live.stdout.splitlines()]
     assert lines[:5] == [
-        ' accepted   [anna]', ' stage topological_sort', ' stage scheduled_jobs_creation',
+        ' accepted: START   [anna]', ' stage topological_sort', ' stage scheduled_jobs_creation',
         ' continue: START -> CONTINUE   [anna]',
         '/near attempt 1: assigned -> in_progress']
     assert lines[-1] == ' finish: CONTINUE -> FINISH'
@@ -261,6 +261,6 @@ def test_each_change_is_one_line_of_the_log_and_a_failed_flow_is_an_error(rig: R
     rig.until(lambda: len(lines()) >= len(rig.recorded('logged')), 10.0, 'the log')
     found = lines()
     assert [line.partition(': logged: ')[2].partition(' (')[0] for line in found] == [
-        'accepted', 'stage topological_sort', 'stage scheduled_jobs_creation',
+        'accepted: START', 'stage topological_sort', 'stage scheduled_jobs_creation',
         'continue: START → CONTINUE', 'cancel_flow', 'fail: CONTINUE → FAIL']
     assert '[ERROR]' in found[-1] and not any('[ERROR]' in line for line in found[:-1])

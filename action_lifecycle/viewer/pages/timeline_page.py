@@ -12,6 +12,7 @@ from nicegui import ui
 
 from .followed_flow import FollowedFlow, Paths
 from .listening import listen_while_shown
+from .panel_parts import clock
 from .player import Player
 from .styles import add_style
 from ..charts.gantt import gantt_rows, KINDS, kinds_shown, PieceKind, pieces_of
@@ -19,8 +20,9 @@ from ..charts.gantt_element import GanttElement, GanttTime
 from ..moment import Moment
 from ..pick import Pick
 from ..record.flow_record import FlowRecord
-from ..record.shown import STRUCTURE
+from ..record.shown import StateEntered, STRUCTURE
 from ..robots import Robot
+from ..words import state_times
 from ...lifecycle.text_format import printable
 from ...report.looks import LOOKS
 
@@ -43,6 +45,7 @@ class Timeline:
         self._zero = 0.0  #: wall time (s) of the flow's first row
         self._seq: int | None = None  #: the moment that the chart shows
         self._legend: list[PieceKind] = []
+        self._entered: list[StateEntered] = []
 
     def build(self) -> None:
         """Make the elements; what needs the journal follows."""
@@ -51,6 +54,8 @@ class Timeline:
             self._fault = ui.label('').classes('timeline-fault').props('role=status')
             self._fault.set_visibility(False)
             self._player = Player(self._robot, self._moment)
+            self._states = ui.element('div').classes('timeline-states').props(
+                'role=group aria-label="States of the flow"')
             self._key = ui.element('div').classes('timeline-key')
             self._key.props['aria-hidden'] = 'true'
         FollowedFlow(self._robot, self._flow_id, self._root, self._update, self._say,
@@ -89,6 +94,7 @@ class Timeline:
             self._show_all()
             return
         self._seq = self._moment.seq
+        self._show_states()
         pieces = dict.fromkeys(paths, ()) | pieces_of(
             self._record.bars(self._seq, paths), self._zero)
         self._chart.change(pieces, self._time(), self._pick.path)
@@ -99,6 +105,7 @@ class Timeline:
         if self._chart is None or self._record is None:
             return
         record, self._seq = self._record, self._moment.seq
+        self._show_states()
         stops = record.seqs()
         self._zero = stops[0][1] if stops else self._zero
         bars = record.bars(self._seq)
@@ -106,6 +113,19 @@ class Timeline:
         self._chart.show(gantt_rows(record.nodes(self._seq), bars), pieces, self._zero,
                          self._time(), self._pick.path)
         self._show_key({kind.name for kind in kinds_shown(pieces)})
+
+    def _show_states(self) -> None:
+        """Show the states that the flow has entered up to the moment."""
+        entered = [] if self._record is None else self._record.entered(self._seq)
+        if entered == self._entered:
+            return
+        self._entered = entered
+        self._states.clear()
+        with self._states:
+            for one, text in zip(entered, state_times(entered)):
+                look = LOOKS.get(one.state, LOOKS['waiting'])
+                ui.label(printable(text, 60)).classes(f'look-icon {look.css}').props['title'] = \
+                    f'since {clock(one.time)}'
 
     def _show_key(self, names: set[str]) -> None:
         """Show the kinds of pieces that there are, with their colours and patterns."""

@@ -17,7 +17,17 @@ from .action_rows import ActionRows
 from .attempts import apply_row, attempts_of
 from .flow_part import FlowPart
 from .flow_states import FlowStates
-from .shown import AttemptShown, Bar, FLOW, FlowHead, FlowShown, Node, Shown, STRUCTURE
+from .shown import (
+    AttemptShown,
+    Bar,
+    FLOW,
+    FlowHead,
+    FlowShown,
+    Node,
+    Shown,
+    StateEntered,
+    STRUCTURE,
+)
 from .structures import Structures
 from .versions import FlowVersions
 from ...documents.errors import LifecycleError
@@ -200,6 +210,10 @@ class FlowRecord:
     def flow(self, seq: int | None = None) -> FlowShown:
         """Return the flow at a moment."""
         return self._states.at(seq)
+
+    def entered(self, seq: int | None = None) -> list[StateEntered]:
+        """Return the states that the flow has entered up to a moment, in order."""
+        return self._states.entered(seq)
 
     def bars(self, seq: int | None = None, paths: Iterable[str] | None = None) -> list[Bar]:
         """Return the states and waits up to a moment, of all actions or of those at `paths`."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .shown import FINAL, FlowShown
+from .shown import FINAL, FlowShown, StateEntered
 from ...flow.run.flow_control import FlowControl
 from ...flow.run.flow_ender import BROKEN
 from ...flow.run.nested import TAKEN
@@ -34,6 +34,7 @@ class FlowStates:
         self._total_seqs = [0]
         self._totals = [0]
         self._bucket: dict[str, int] = {}
+        self._entered: list[tuple[int, StateEntered]] = []
 
     @property
     def now(self) -> FlowShown:
@@ -47,6 +48,10 @@ class FlowStates:
         total = self._totals[_index(self._total_seqs, seq)]
         counts['waiting'] = max(0, total - sum(counts.values()))
         return replace(found, counts=counts, total=total)
+
+    def entered(self, seq: int | None) -> list[StateEntered]:
+        """Return the states up to the row `seq`, from START on, at most the last 20."""
+        return [found for first, found in self._entered if seq is None or first <= seq][-20:]
 
     def breakpoints(self, seq: int | None) -> Sequence[str]:
         """Return the paths with a breakpoint after the rows up to `seq`."""
@@ -75,6 +80,8 @@ class FlowStates:
     def take(self, row: Row) -> None:
         """Take a row of the flow itself: of kind 'flow' or 'plan', or a note."""
         data = row.data_or_empty
+        if not self._entered:
+            self._enter(row, 'START')
         if row.kind == 'flow':
             self._flow(row, data)
         elif row.kind == PLAN:
@@ -96,6 +103,7 @@ class FlowStates:
     def _flow(self, row: Row, data: Mapping[str, Any]) -> None:
         fields: dict[str, Any] = {
             'state': row.to_state, 'stage': _text(data, 'stage') or self.now.stage}
+        self._enter(row, row.to_state)
         if row.event == 'accepted':
             fields['planning'] = ''
         if row.to_state in FINAL and row.event != TAKEN:
@@ -112,10 +120,15 @@ class FlowStates:
             self._change(row.seq, planning=f'{row.event}: {request}' if request else row.event)
         elif row.event == 'failed':
             self.ended = row.wall_time
+            self._enter(row, 'FAIL')
             self._change(row.seq, state='FAIL', planning='', error_msg=row.cause,
                          error_code=_text(data, 'error_code'))
         else:
             self._change(row.seq, planning='')
+
+    def _enter(self, row: Row, state: str) -> None:
+        if not self._entered or self._entered[-1][1].state != state:
+            self._entered.append((row.seq, StateEntered(state, row.wall_time)))
 
     def _change(self, seq: int, **fields: Any) -> None:
         changed = replace(self.now, **fields)

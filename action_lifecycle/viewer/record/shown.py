@@ -85,6 +85,13 @@ class Bar(NamedTuple):
     outcome: str = ''
 
 
+class StateEntered(NamedTuple):
+    """A state that a flow has entered, and when: wall time (s)."""
+
+    state: str
+    time: float
+
+
 @dataclass(frozen=True)
 class FlowShown:
     """A flow at a moment."""

@@ -203,7 +203,7 @@ def test_the_content_of_a_change(tmp_path: Path) -> None:
     assert failed.error_code == 'INTERNAL' and not failed.data
     assert [event_text(event_data(event), '->') for event in (
         accepted, edited, canceled, failed)] == [
-        'accepted', 'edited', 'cancel_action pick', 'fail: CONTINUE -> FAIL']
+        'accepted: START', 'edited', 'cancel_action pick', 'fail: CONTINUE -> FAIL']
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,8 +9,16 @@ from pathlib import Path
 
 from action_lifecycle.flow import parse_edit
 from action_lifecycle.journal import Entry, Row
+from action_lifecycle.journal.flow_rows import (
+    event_data,
+    event_text,
+    flow_event,
+    is_flow_change,
+    STAGE,
+)
 from action_lifecycle.viewer.record import FlowRecord
-from action_lifecycle.viewer.record.shown import FLOW, Shown, STRUCTURE
+from action_lifecycle.viewer.record.shown import FLOW, Shown, StateEntered, STRUCTURE
+from action_lifecycle.viewer.words import state_times
 import pytest
 
 from .records import compare_each_row, loaded, rows_of
@@ -49,6 +57,31 @@ def test_an_action_is_shown_at_each_row_as_a_projection_has_it(
     assert (record.nodes()['b'].kind, record.nodes()['b'].physical) == ('motion', True)
     assert record.flow().counts['succeeded'] + record.flow().counts['skipped'] == 3
     assert record.head.done == record.head.total == 3 and record.head.state == 'FINISH'
+
+
+def test_the_states_of_a_flow_at_any_moment_with_the_time_in_each(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.submit(RETRIED)
+    clock.run()
+    rows = rows_of(process.journal.path, 'f')
+    record = FlowRecord('f')
+    for row in rows:
+        record.take(row)
+    changes = [row for row in rows if is_flow_change(row) and row.event != STAGE
+               and row.to_state != row.from_state]
+    assert [row.to_state for row in changes] == ['START', 'CONTINUE', 'FINISH']
+    assert [(one.state, one.time) for one in record.entered()] == [
+        (row.to_state, row.wall_time) for row in changes]
+    assert [one.state for one in record.entered(changes[2].seq - 1)] == ['START', 'CONTINUE']
+    assert record.entered(0) == []
+    assert state_times([StateEntered('START', 10.0), StateEntered('CONTINUE', 13.2),
+                        StateEntered('FINISH', 54.2)]) == [
+        'START 3.2 s', 'CONTINUE 41 s', 'FINISH']
+    history = [event_text(event_data(flow_event(row))) for row in changes]
+    assert history == [
+        'accepted: START', 'continue: START → CONTINUE', 'finish: CONTINUE → FINISH']
 
 
 def test_what_actions_waited_for(start: Start, clock: Clock, robot: Robot) -> None:
