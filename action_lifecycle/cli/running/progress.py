@@ -54,14 +54,14 @@ class ChangeLines:
         began, attempt = self._attempts.setdefault(
             (change.action_id, change.attempt), (to_seconds(change.stamp), AttemptRow()))
         attempt.take(change)
+        told = self._told.get((change.action_id, change.attempt), '')
         if change.to_state == 'terminated':
-            return _ended(change, attempt, to_seconds(change.stamp) - began,
-                          self._told.get((change.action_id, change.attempt), ''))
+            return _ended(change, attempt, to_seconds(change.stamp) - began, told)
         if change.event in QUIET and not self.verbose:
             return ''
         if change.to_state == 'error':
             self._told[change.action_id, change.attempt] = change.cause
-        return line(change)
+        return line(change, told)
 
 
 def _ended(change: Any, attempt: AttemptRow, took: float, told: str) -> str:
@@ -87,12 +87,16 @@ def flow_line(change: FlowChange) -> str:
         f' [{change.actor}]' if change.actor else '') + (f'  ({why})' if why else '')
 
 
-def line(change: Any) -> str:
-    """Return one ActionStateChange as a line of ASCII characters, with one for a black box."""
+def line(change: Any, told: str = '') -> str:
+    """
+    Return one ActionStateChange as a line of ASCII characters, with one for a black box.
+
+    `told`: the error of its attempt, if it has had a line; it is not repeated.
+    """
     data = read_object(change.data_json, 'data_json')
     said = data.get('controller_said') or data.get('sensors_said')
     # For an error the cause is shown; it includes what the controller and the sensors reported.
     why = change.cause or said if change.to_state == 'error' or not said else said
     return (f'{change.action_id:<16} #{change.attempt} {change.from_state} -> '
-            f'{change.outcome or change.to_state}' + (f'  ({why})' if why else '')
+            f'{change.outcome or change.to_state}' + (f'  ({why})' if why and why != told else '')
             + ''.join(f"\n{'':<16} black box: {printable(name)}" for name in black_boxes(data)))

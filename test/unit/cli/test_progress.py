@@ -79,6 +79,11 @@ def test_the_line_of_an_error_has_its_cause() -> None:
         ended.cause = cause
         assert lines([*healthy()[:2], failed, ended])[-1] == 'pick             #1 failed' + shown
     assert lines([ended]) == ['pick             #1 failed  (anna gave it up)']
+    helped = change(4, 'request_fallback', 'error', 'fallback_requested', cause=failed.cause)
+    assert lines([*healthy()[:2], failed, helped])[-1] == (
+        'pick             #1 error -> fallback_requested')
+    assert lines([helped]) == [
+        f'pick             #1 error -> fallback_requested  ({failed.cause})']
     assert all(ord(letter) < 128 for words in lines([failed, ended]) for letter in words)
 
 
