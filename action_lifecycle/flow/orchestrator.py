@@ -36,6 +36,10 @@ BEGINNING = ('resume', 'retry', 'apply_fallback', 'repeat_motion')
 """Those that begin an attempt or a motion; refused while the flow is paused."""
 
 
+class FlowKnown(LifecycleError):
+    """A flow has the id already; it may have ended."""
+
+
 class Orchestrator(FlowRunner):
     """
     Runs the flows of one robot and accepts commands.
@@ -66,13 +70,17 @@ class Orchestrator(FlowRunner):
         return self.dispatcher.scheduler.locked_for(action.flow_id, action.action_id)
 
     def new_id(self, stem: str, wanted: str = '') -> str:
-        """Return `wanted` or a new id from `stem`; raises `LifecycleError` for a bad `wanted`."""
+        """
+        Return `wanted` or a new id from `stem`.
+
+        Raises `FlowKnown` if the journal has `wanted`, else `LifecycleError` if it is bad.
+        """
         flow_id = wanted or f'{stem}-{uuid.uuid4().hex[:8]}'
         if not _FLOW_ID.match(flow_id):
             raise LifecycleError(f'flow_id {flow_id!r}: expected up to 128 letters, digits, '
                                  '_, - and .')
         if next(self.recorder.journal.rows(flow_id=flow_id, limit=1), None) is not None:
-            raise LifecycleError(f"flow_id '{flow_id}' is in the journal already")
+            raise FlowKnown(f"a flow with the id '{flow_id}' is in the journal already")
         return flow_id
 
     def submit(

@@ -134,6 +134,15 @@ def test_a_flow_that_nobody_knows_is_stopped(rig: Rig) -> None:
     assert len(action_node.goals) == 1 and not action_node.canceled
 
 
+def test_a_flow_that_has_run_before_is_followed_and_not_run_again(rig: Rig) -> None:
+    async def main() -> None:
+        action_node = ActionNode(rig.other, ErrorCode.FLOW_RUNNING, ErrorCode.NONE)
+        assert (await rig.run()).error_code == ErrorCode.NONE
+        assert [(goal.flow, goal.flow_id) for goal in action_node.goals] == [
+            ('flow: f', 'talk.1.0'), ('', 'talk.1.0')]
+    asyncio.run(main())
+
+
 def test_a_cancelled_run_ends_when_its_flow_has_ended(rig: Rig) -> None:
     async def main() -> None:
         action_node = ActionNode(rig.other, ErrorCode.INTERRUPTED)  # its node stops

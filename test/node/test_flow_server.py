@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from action_lifecycle.flow.orchestrator import FlowKnown, Orchestrator
 from action_lifecycle.journal.row import JournalError
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.action.flows import flow_server
@@ -187,6 +188,16 @@ def test_the_status_of_a_refused_flow_says_that_it_failed_and_why() -> None:
 def test_a_journal_that_refuses_rows_is_no_fault_of_the_request() -> None:
     code = server_with(SimpleNamespace(recipes=None))._code(JournalError('the disk is full'))
     assert code is ErrorCode.JOURNAL_FAILED
+
+
+def test_a_flow_that_the_journal_has_is_followed_by_who_sends_it_again() -> None:
+    """Also after a restart, since when it is no run of the orchestrator any more."""
+    journal = SimpleNamespace(rows=lambda flow_id, limit: iter(['row'] * (flow_id == 'ended')))
+    orchestrator: Any = SimpleNamespace(recorder=SimpleNamespace(journal=journal))
+    assert Orchestrator.new_id(orchestrator, 'f', 'new') == 'new'
+    with pytest.raises(FlowKnown, match="'ended' is in the journal already") as known:
+        Orchestrator.new_id(orchestrator, 'f', 'ended')
+    assert server_with(None)._code(known.value) is ErrorCode.FLOW_RUNNING
 
 
 def test_the_status_of_an_interrupted_flow_says_that_it_goes_on() -> None:

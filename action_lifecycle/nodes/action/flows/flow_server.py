@@ -24,7 +24,7 @@ from ....documents.errors import DocumentError, LifecycleError
 from ....flow.files.loader import CyclicFlow
 from ....flow.jobs.job import ScheduledJob
 from ....flow.jobs.jobs import JobRun, Jobs
-from ....flow.orchestrator import Orchestrator
+from ....flow.orchestrator import FlowKnown, Orchestrator
 from ....flow.planning.planning import Planned, Planner, PlanOrder
 from ....flow.recipes.recipe_file import recipe_path
 from ....flow.run.flow_run import FlowRun
@@ -337,6 +337,8 @@ class FlowServer:
         """Return the code of an error; an unexpected one is logged and is INTERNAL."""
         if isinstance(error, FlowRefused):
             return error.code
+        if isinstance(error, FlowKnown):
+            return ErrorCode.FLOW_RUNNING  # a client that follows it gets its end
         if isinstance(error, CyclicFlow):
             return ErrorCode.FLOW_CYCLE
         if isinstance(error, DocumentError):
