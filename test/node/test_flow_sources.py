@@ -13,6 +13,7 @@ import sys
 import time
 from typing import Any
 
+from action_lifecycle.ros.flow_client import FlowClient
 from action_lifecycle.world import load_facts
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
@@ -271,6 +272,14 @@ def test_a_second_goal_for_a_flow_that_runs_may_be_refused(rig: Rig) -> None:
     assert rig.result(first).error_code == ErrorCode.NONE
     assert not rig.asked('something else')
     restart('attach')
+    for flow, kind in (('something else', 'request'), (GOOD, 'yaml')):  # known from the journal
+        assert rig.run(flow, kind, flow_id='alone').error_code == ErrorCode.FLOW_RUNNING
+    client = FlowClient(rig.system.node)
+    run = client.start(GOOD, flow_id='alone')
+    rig.system.until(run.done.done, 40.0, 'the end of the flow, from the journal')
+    end = run.done.result()
+    assert (end.error_code, end.flow_id) == (ErrorCode.NONE, 'alone') and end.outcomes
+    client.destroy()
 
 
 # Recipes
