@@ -182,7 +182,7 @@ def svg_of(figure: Any, name: str) -> str:
     text = text[text.index('<svg'):]
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', '', text, count=2).replace('xlink:href', 'href')
     text = re.sub(r'<metadata>.*?</metadata>', '', text, flags=re.S)
-    text = re.sub(r'(\bid="|"#|url\(#)(?=[\w.-])', rf'\g<1>{name}-', text)
+    text = re.sub(r'(\bid="|href="#|url\(#)(?=[\w.-])', rf'\g<1>{name}-', text)
     text = text.replace(_TEXT, 'currentColor').replace(_GRID, 'var(--grid)')
     text = re.sub(r'<svg ', f'<svg role="img" aria-label="{name}" ', text, count=1)
     return re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"',

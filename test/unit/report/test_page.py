@@ -14,6 +14,8 @@ from typing import Any
 
 from action_lifecycle.cli.main import main
 from action_lifecycle.journal import Entry, Journal
+from action_lifecycle.report.looks import bar_style, LOOKS
+from action_lifecycle.report.pictures import svg_of
 from action_lifecycle.report.report import read_report
 import pytest
 
@@ -167,3 +169,13 @@ def test_a_flow_without_a_name_is_shown(tmp_path: Path) -> None:
             journal.append(Entry('transition', 'session', 'a', attempt, event, start, end,
                                  data=data, final=end == 'terminated', ros_time=time))
     assert '(flow not in the journal)/a' in page_of(tmp_path / 'j').text
+
+
+def test_bars_with_a_pattern_keep_their_colour() -> None:
+    from matplotlib.figure import Figure
+    figure, look = Figure(), LOOKS['fallback']
+    figure.subplots().barh([0], [1], **bar_style(look))
+    svg = svg_of(figure, 'time')
+    assert re.search(f'fill[=:] ?"?{look.light}', svg) and '"#time-' + look.light[1:] not in svg
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg)) <= set(
+        re.findall(r'\bid="([^"]+)"', svg))
