@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+import contextlib
 from pathlib import Path
 import sqlite3
 
@@ -24,7 +25,7 @@ from ..documents.database_input import DatabaseInput, open_database
 
 METADATA = 50 << 20
 """Maximum memory (bytes) of all topics, and of all definitions."""
-LONGEST = 8 << 20  #: bytes of one of their texts
+LONGEST = 4 << 20  #: bytes of one of their texts
 
 
 class SqliteFile(StorageFile):
@@ -47,14 +48,15 @@ class SqliteFile(StorageFile):
 
     def span(self) -> tuple[int, int] | None:
         try:
-            first, last = self._database.execute(
-                'SELECT min(timestamp), max(timestamp) FROM messages').fetchone()
+            with self._small_values():
+                (first, last), = self._database.rows(
+                    'SELECT min(timestamp), max(timestamp) FROM messages')
         except sqlite3.Error as error:
             self.notes.append(f'{self._path}: damaged: {error}')
             return None
         if not isinstance(first, int) or not isinstance(last, int):
             if first is not None:
-                self.notes.append(f'{self._path}: damaged: a message at {first!r} or {last!r}')
+                self.notes.append(f'{self._path}: damaged: a time that is no integer')
             return None
         return first, last
 
@@ -64,11 +66,12 @@ class SqliteFile(StorageFile):
         last = 0
         try:
             for channel, time, data in self._database.rows(
-                    "SELECT topic_id, timestamp, CASE typeof(data) WHEN 'blob' THEN data END "
-                    'FROM messages '
+                    "SELECT topic_id, CASE typeof(timestamp) WHEN 'integer' THEN timestamp END, "
+                    "CASE typeof(data) WHEN 'blob' THEN data END FROM messages "
                     f'WHERE topic_id IN ({marks}) ORDER BY timestamp, id', tuple(channels)):
                 if not isinstance(time, int) or not isinstance(data, bytes):
-                    raise sqlite3.DatabaseError(f'a message at {time!r} is no message')
+                    raise sqlite3.DatabaseError('a message has no data, or a time that is no '
+                                                'integer')
                 last = time
                 yield RawMessage(channel, time, time, data)
         except (sqlite3.Error, OverflowError) as error:
@@ -77,12 +80,22 @@ class SqliteFile(StorageFile):
 
     def time_went_back(self) -> bool:
         try:
-            return self._database.execute(
-                'SELECT 1 FROM (SELECT timestamp - max(timestamp) OVER (PARTITION BY topic_id '
-                'ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS step '
-                'FROM messages) WHERE step < ? LIMIT 1', (-RESET,)).fetchone() is not None
+            with self._small_values():
+                return self._database.execute(
+                    'SELECT 1 FROM (SELECT timestamp - max(timestamp) OVER (PARTITION BY topic_id '
+                    'ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS step '
+                    'FROM messages) WHERE step < ? LIMIT 1', (-RESET,)).fetchone() is not None
         except sqlite3.Error:  # damaged; `messages` says so
             return False
+
+    @contextlib.contextmanager
+    def _small_values(self) -> Iterator[None]:
+        """Take no value for a time that is as large as a message."""
+        self._database.limit(LONGEST)
+        try:
+            yield
+        finally:
+            self._database.limit(MESSAGE_LIMIT)
 
     def _open(self) -> DatabaseInput:
         """Open the file with its write-ahead log; without it where the folder can't be written."""

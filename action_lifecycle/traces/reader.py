@@ -204,7 +204,7 @@ class TraceReader:
         """Return the row; raises TraceError if a value has another type, or is not finite."""
         if not all(isinstance(value, kind) and (value.__class__ is not float or isfinite(value))
                    for value, kind in zip(row, types)):
-            raise TraceError(f'{self.path}: damaged: a row with {row}')
+            raise TraceError(f'{self.path}: damaged: a row with {str(row):.200}')
         return row
 
     def _damaged(self, key: TraceKey, what: str) -> TraceError:
