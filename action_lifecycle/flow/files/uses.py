@@ -32,7 +32,10 @@ from ...world.expressions.expression import compile_expression
 FACT, UNCLEAR = 'fact', 'expression'
 """Types of a `Use`: a fact, and what can't be compared before the action starts."""
 PERMISSION = 'permission'
-"""Type of a `Use` that loosens a check, which only a person decides: `FIELD:allow`."""
+"""
+Type of a `Use` that loosens a check for a fact or a server, which only a person decides:
+`confirm_unseen:allow:FACT`, `foreign_goals:allow:SERVER`.
+"""
 
 
 class Use(NamedTuple):
@@ -185,10 +188,13 @@ def _uses(action: ActionSpec, names: Collection[str] = ()) -> Iterator[Use]:
         yield from _facts_of(where, _without_templates(when.condition),
                              {*own, *RESULT_NAMES, 'iteration'})
     if action.confirm_unseen == 'allow':
-        yield Use(('confirm_unseen',), 'confirm_unseen:allow', PERMISSION)
+        for fact in dict.fromkeys(use.name for item in action.confirm
+                                  for use in _facts_of((), item.condition, own)):
+            yield Use(('confirm_unseen',), f'confirm_unseen:allow:{fact}', PERMISSION)
     for step in action.steps:
         if getattr(step, 'foreign_goals', '') == 'allow':
-            yield Use((*step.path, 'foreign_goals'), 'foreign_goals:allow', PERMISSION)
+            yield Use((*step.path, 'foreign_goals'), f'foreign_goals:allow:{step.server}',
+                      PERMISSION)
         for field, name, kind in step.uses():
             yield Use((*step.path, field), name, kind)
         written = {key: value for key, value in as_written(step).items() if key not in step.late}

@@ -18,7 +18,16 @@ from ..files.edit import FlowEdit
 from ..files.edit_provenance import Path
 from ..files.flow import LoadedFlow
 from ..files.shorthand import merged
-from ..files.uses import FACT, mapping_of, PlacedUse, UNCLEAR, Use, uses_as_written, uses_of
+from ..files.uses import (
+    FACT,
+    mapping_of,
+    PERMISSION,
+    PlacedUse,
+    UNCLEAR,
+    Use,
+    uses_as_written,
+    uses_of,
+)
 from ...documents.errors import DocumentError, Fault
 from ...documents.models import StrictModel
 from ...documents.suggestions import nearest
@@ -32,7 +41,7 @@ _WORDS = {'action': 'action server', 'srv': 'service', 'msg': 'topic'}
 
 class Told(StrictModel):
     """
-    What a planner was told of; None: of this kind nothing is compared.
+    What a planner was told of; None: of this kind nothing is compared but permissions.
 
     `things`: what actions may use, each as `NAME TYPE`, further words are ignored; `facts`: names;
     `namespace`: the one in which relative names of servers, services and topics are meant.
@@ -65,7 +74,9 @@ class Told(StrictModel):
     ) -> bool:
         if use.type in (FACT, UNCLEAR):
             return facts is None or (use.type == FACT and use.name in facts)
-        return things is None or (self._full(use.name, use.type), use.type) in things
+        if things is None:
+            return use.type != PERMISSION  # which nobody else compares
+        return (self._full(use.name, use.type), use.type) in things
 
     def _full(self, name: str, kind: str) -> str:
         if '/' not in kind or name.startswith('/'):

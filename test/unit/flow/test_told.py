@@ -21,7 +21,9 @@ from .test_steering import steered
 ALL = Told(
     things=['arm a/action/B resources: arm', 'light a/srv/C', 'cmd a/msg/D', 'horn tool',
             'checks:look job', 'judge a/srv/V', 'seen checker'], facts=['z', 'parts'])
-PERMITTED = Told(things=[*(ALL.things or []), 'confirm_unseen:allow permission'], facts=ALL.facts)
+PERMITTED = Told(things=[
+    *(ALL.things or []), 'confirm_unseen:allow:z permission', 'foreign_goals:allow:arm permission',
+    'leg a/action/B'], facts=ALL.facts)
 MOVE = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 
 
@@ -36,7 +38,9 @@ def faults(action: str, told: Told = ALL, *, more: str = '') -> str:
 
 
 @pytest.mark.parametrize('action', [
-    f'{MOVE}, confirm_unseen: allow',
+    f'{MOVE}, confirm_unseen: allow', f'{MOVE} and z < limit, confirm_unseen: allow, '
+    'parameters: {limit: 1}',
+    'motion: {server: arm, type: a/action/B, foreign_goals: allow}, confirm: z > 0',
     MOVE, 'motion: {server: /arm, type: a/action/B}, confirm: z > 0', 'tool: {name: horn}',
     'call: {service: light, type: a/srv/C, success: done.ok}',
     'publish: {topic: cmd, type: a/msg/D}', 'job: {invoke: "checks:look"}',
@@ -54,6 +58,22 @@ def test_what_it_was_told_of_may_be_used(action: str) -> None:
 
 
 @pytest.mark.parametrize('action, told', [
+    ('motion: {server: arm, type: a/action/B}, confirm: [z > 0, parts > 1], confirm_unseen: allow',
+     "there is no permission 'confirm_unseen:allow:parts' among those that the planner was told "
+     'of: confirm_unseen:allow:z'),
+    ('motion: {server: leg, type: a/action/B, foreign_goals: allow}, confirm: z > 0',
+     "there is no permission 'foreign_goals:allow:leg'")])
+def test_a_check_is_loosened_only_for_what_it_was_told_of(action: str, told: str) -> None:
+    assert told in faults(action, PERMITTED)
+
+
+def test_without_a_list_of_things_a_check_is_not_loosened() -> None:
+    assert faults(MOVE, Told()) == ''
+    assert "no permission 'confirm_unseen:allow:z'" in faults(
+        f'{MOVE}, confirm_unseen: allow', Told())
+
+
+@pytest.mark.parametrize('action, told', [
     ('motion: {server: leg, type: a/action/B}, confirm: z > 0',
      "f.yaml:3:16: action 'a', motion.0.server: there is no action server 'leg' of type "
      "'a/action/B' among those that the planner was told of: arm"),
@@ -63,9 +83,9 @@ def test_what_it_was_told_of_may_be_used(action: str) -> None:
     ('call: {service: lamp, type: a/srv/C}', "action 'a', call.0.service: there is no service"),
     ('publish: {topic: cmd_vel, type: a/msg/D}', "publish.0.topic: there is no topic 'cmd_vel'"),
     (f'{MOVE}, confirm_unseen: allow', "action 'a', confirm_unseen: there is no permission "
-     "'confirm_unseen:allow' among those that the planner was told of: none"),
+     "'confirm_unseen:allow:z' among those that the planner was told of: none"),
     ('motion: {server: arm, type: a/action/B, foreign_goals: allow}, confirm: z > 0',
-     "motion.0.foreign_goals: there is no permission 'foreign_goals:allow'"),
+     "motion.0.foreign_goals: there is no permission 'foreign_goals:allow:arm'"),
     ('tool: {name: siren}', "action 'a', tool.0.name: there is no tool 'siren' among those that "
      'the planner was told of: horn'),
     ('job: {invoke: ["checks:look", "os:system"]}', "job.0.invoke: there is no job 'os:system'"),
