@@ -32,7 +32,7 @@ HUGE = (1e308, -1e308, 1e9, float('inf'), float('nan'), 10**400, -2.0)
 SERVICES = {
     'ClearStop': ('clear_stop', {'actor': 'anna', 'reason': 'go on'}),
     'Respond': ('respond', {'id': 'x', 'answer': 'go_on', 'actor': 'anna'}),
-    'ControlFlow': ('control_flow', {'flow_id': 'x', 'order': 'resume', 'actor': 'anna'}),
+    'ControlFlow': ('control_flow', {'flow_id': 'x', 'verb': 'resume', 'actor': 'anna'}),
     'SendEvent': ('send_event', {'flow_id': 'x', 'action_id': 'move', 'event': 'confirmed'}),
     'EditFlow': ('edit_flow', {'flow_id': 'x', 'edit_yaml': '', 'author': 'anna'})}
 

@@ -46,6 +46,8 @@ pytest.importorskip('openai')
 RUNS = int(os.environ.get('PLANS_RUNS', '24'))
 SEED = int(os.environ.get('PLANS_SEED', '1'))
 REFUSED = ('declined', 'refused', 'steering_refused')
+AT_ONCE = ('two at once', 'sent in motion', 'given away')
+"""What a plan does that names no resources, as the flow of a person would."""
 PATIENCE = 20.0  #: s for a flow or a session, which then is canceled
 NOTE = """\
   note: {topic: note, type: std_msgs/msg/String, field: data, max_age: 5.0, always: true}
@@ -123,7 +125,7 @@ class HostileRig(MovingRig):
         self.model = {'tools_file': folder / 'tools.yaml', 'tries': 1, 'time_limit': 10.0}
         super().__init__(folder, facts=FACTS + NOTE, OPENAI_BASE_URL=self.endpoint.url,
                          OPENAI_MODEL='hostile')
-        self.node.create_service(Plan, 'hostile/plan', self.plan)
+        self.node.create_service(Plan, 'hostile/plan', self.serve_plan)
         self.node.create_service(SetBool, 'lamp', self.lamp)
         note = self.node.create_publisher(String, 'note', 10)
         self.node.create_timer(0.5, lambda: note.publish(String(data=self.case.words)))
@@ -145,7 +147,7 @@ class HostileRig(MovingRig):
         answer = fill(self.rng, schema, self.texts())
         return answer if isinstance(answer, dict) else json.dumps(answer)
 
-    def plan(self, request: Any, response: Any) -> Any:
+    def serve_plan(self, request: Any, response: Any) -> Any:
         response.accepted = True
         setattr(response, 'edit_yaml' if request.flow_yaml else 'flow_yaml', self.case.draw.text)
         response.message = self.case.words.encode('utf-8', 'replace').decode()
@@ -174,12 +176,12 @@ class HostileRig(MovingRig):
     def questions_of(self, flow_id: str) -> list[Any]:
         return [one for one in self.people.requests.requests if one.flow_id == flow_id]
 
-    def ask(self) -> None:
+    def open_question(self) -> None:
         """Open a question to a person."""
         self.begin_flow('question', QUESTION, 'yaml')
         self.until(lambda: self.questions_of('question'), 30.0, 'the question')
 
-    def answer_it(self) -> None:
+    def answer_question(self) -> None:
         """Answer the question as a person, who gives up."""
         asked, = self.questions_of('question')
         order = self.people._noted('answer', flow_id='question', action_id='wait',
@@ -263,7 +265,12 @@ class HostileRig(MovingRig):
             session = self.sessions.get(name)
             return result.done() or time.monotonic() > end or (
                 session is not None and session.status == Session.WAITING)
-        self.until(rests, 2 * PATIENCE, 'the session rests')
+        for _ in range(4):  # what the user says has instructions, too
+            self.until(rests, 2 * PATIENCE, 'the session rests')
+            session = self.sessions.get(name)
+            if result.done() or session is None or not session.next_events:
+                break
+            self.send(name, self.rng.choice(list(session.next_events)), self.case.words)
         while not result.done():
             self.send(name, 'cancel')
             sent = time.monotonic()
@@ -308,7 +315,13 @@ def judged(rig: HostileRig, cases: dict[str, Hostile], figures: Figures) -> Iter
     """Yield what must not have happened, by the journal and the log of the robot."""
     rows, lines = read_journal(rig.folder / 'robot.journal'), rig.robot.log()
     case = Case(rows, lines, rig.people.orders)
-    yield from judge(case)
+    for violation in judge(case):
+        own = [cases[row.flow_id] for row in violation.shown
+               if isinstance(row, Row) and row.flow_id in cases]
+        if violation.kind in AT_ONCE and own and own[0].draw.names[-1] == 'no resources':
+            figures.ends[f'no resources: {violation.kind}'] += 1
+        else:
+            yield violation
     record, plans = Record(case), plans_of(rows)
     for flow_id, hostile in cases.items():
         own = [row for row in rows if row.flow_id == flow_id]
@@ -366,13 +379,13 @@ def test_nothing_moves_that_a_person_or_the_checks_did_not_allow(tmp_path: Path)
             continue
         rig = HostileRig(tmp_path / planner.partition('/')[0], planner)
         try:
-            rig.ask()
+            rig.open_question()
             for case in cases.values():
                 violations += [f'{told}: seed {case.seed}, {case}' for told in rig.run(case)]
                 print(f'{time.monotonic() - began:6.1f} s, seed {case.seed}: {case.scene}'
                       f"{', stopped' if case.stopped else ''}, {'; '.join(case.draw.names)}",
                       flush=True)
-            rig.answer_it()
+            rig.answer_question()
             violations += map(str, judged(rig, cases, figures))
         finally:
             rig.close()
