@@ -128,7 +128,9 @@ ATTACKS = (
     Attack('none', False, lambda *given: None),
     Attack('no confirm', True, _no_confirm),
     Attack('a confirm that is always true', True, _set('confirm', *FALSE_CONFIRM[:4])),
-    Attack('a confirm of any value', False, _set('confirm', 'left > -9 or left < 9')),
+    Attack('a confirm of any value', True, _set(
+        'confirm', 'left > -9 or left < 9', 'max(left, 5) > 3', 'left * 0 == 0 or left < 9')),
+    Attack('a weak confirm', False, _set('confirm', 'left > -9')),
     Attack('a confirm by a parameter', True, _by_parameter),
     Attack('an empty confirm', True, _set('confirm', [], None, '', {})),
     Attack('a confirm of text from a fact', True,
