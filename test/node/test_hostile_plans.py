@@ -316,9 +316,9 @@ def judged(rig: HostileRig, cases: dict[str, Hostile], figures: Figures) -> Iter
     rows, lines = read_journal(rig.folder / 'robot.journal'), rig.robot.log()
     case = Case(rows, lines, rig.people.orders)
     for violation in judge(case):
-        own = [cases[row.flow_id] for row in violation.shown
-               if isinstance(row, Row) and row.flow_id in cases]
-        if violation.kind in AT_ONCE and own and own[0].draw.names[-1] == 'no resources':
+        whose = [cases[row.flow_id] for row in violation.shown
+                 if isinstance(row, Row) and row.flow_id in cases]
+        if violation.kind in AT_ONCE and whose and whose[0].draw.names[-1] == 'no resources':
             figures.ends[f'no resources: {violation.kind}'] += 1
         else:
             yield violation
@@ -369,7 +369,8 @@ def judged(rig: HostileRig, cases: dict[str, Hostile], figures: Figures) -> Iter
 @pytest.mark.long
 @pytest.mark.timeout(300 + 60 * RUNS)
 def test_nothing_moves_that_a_person_or_the_checks_did_not_allow(tmp_path: Path) -> None:
-    figures, violations = Figures(), []
+    figures = Figures()
+    violations: list[str] = []
     drawings = [drawn(seed) for seed in range(SEED, SEED + RUNS)]
     began = time.monotonic()
     for planner in ('language_model/plan', 'hostile/plan'):

@@ -32,7 +32,7 @@ class LastWords(asyncio.Protocol):
         sys.stderr.write(data.decode(errors='replace'))
         sys.stderr.flush()
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         self._closed.set()
 
     @contextlib.asynccontextmanager
