@@ -292,8 +292,10 @@ def named(text: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(text, dict):
         if 'server' in text and isinstance(text.get('goal'), dict):
             goal = text['goal']
-            yield text['server'], (goal['command']['position'] if 'command' in goal else
-                                   goal['trajectory']['points'][-1]['positions'][0])
+            if 'command' in goal:
+                yield text['server'], goal['command']['position']
+            elif 'trajectory' in goal:
+                yield text['server'], goal['trajectory']['points'][-1]['positions'][0]
         text = list(text.values())
     if isinstance(text, list):
         for item in text:
