@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 import threading
 import time
 from typing import Any
@@ -125,6 +126,33 @@ def test_a_stop_goes_on_until_the_action_node_is_there_and_the_flow_has_ended(ri
         action_node.may_end.set_result(None)
         await stop
         assert [(goal.flow, goal.flow_id) for goal in action_node.goals] == [('', 'talk.1.0')] * 3
+    asyncio.run(main())
+
+
+def test_a_flow_that_a_killed_node_did_not_take_is_looked_for_at_the_next_one_at_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed node is discovered for 20 s more; without a response for `accept` s."""
+    monkeypatch.setattr(flow_call, '_FOLLOWED', replace(flow_call._FOLLOWED, accept=600.0))
+
+    async def main() -> None:
+        asked: list[Any] = []
+
+        async def lose(taken: Any) -> None:
+            asked.append(taken[1])
+
+        killed = ActionNode(rig.other).server
+        for name in ('_execute_goal_request', '_execute_get_result_request'):
+            monkeypatch.setattr(killed, name, lose)
+        task = rig.run()
+        await until(lambda: any(hasattr(request, 'goal') for request in asked))
+        again = ActionNode(rig.other)
+        await until(lambda: again.goals)
+        assert [(goal.flow, goal.flow_id) for goal in again.goals] == [('', 'talk.1.0')]
+        task.cancel()
+        again.may_end.set_result(None)
+        await asyncio.wait([task], timeout=20.0)
+        assert task.done()
     asyncio.run(main())
 
 

@@ -32,7 +32,7 @@ ANSWER = 10.0
 PAUSE = 1.0
 """Delay (s) before a flow is looked for again."""
 _POLICY = GoalPolicy(accept=ANSWER)
-_FOLLOWED = GoalPolicy(accept=ANSWER, repeat=5.0, watch=1.0)  # of flows with an id
+_FOLLOWED = GoalPolicy(accept=ANSWER, repeat=5.0, watch=0.5, replaced=True)  # with an id
 _NOT_NOW = (ErrorCode.INTERRUPTED, ErrorCode.NOT_READY)
 
 
@@ -148,6 +148,8 @@ class FlowCall:
             self._finish(end)
         elif self._canceling and not self._sent:
             self._end_unsent()
+        elif end.how is Ending.REPLACED:
+            self._try()
         elif end.how is not Ending.RESULT or result.error_code in _NOT_NOW:
             if self._sent:
                 self._say_away(True)

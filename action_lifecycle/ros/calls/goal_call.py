@@ -45,6 +45,7 @@ class Ending(Enum):
     ABSENT = auto()  #: the server did not appear
     REJECTED = auto()  #: the server rejected the goal
     UNANSWERED = auto()  #: the server neither accepted nor rejected the goal
+    REPLACED = auto()  #: nor did it before another server appeared; see `GoalPolicy.replaced`
     UNKNOWN = auto()  #: the server does not know the goal of an earlier process
     NOT_KEPT = auto()  #: the server has accepted the goal, and does not know it any more
     VANISHED = auto()  #: the server went away, is silent, or has been restarted
@@ -76,7 +77,9 @@ class GoalPolicy:
     rejected; then the goal is canceled, as it may still be executed. `repeat`: delay after which
     the result is requested again, since a response may be lost; it doubles each time. The server
     counts as gone if it is no longer discovered, which is checked every `watch` s, or after
-    `silence` s without a response or feedback.
+    `silence` s without a response or feedback. `replaced`: a goal that is neither accepted nor
+    rejected ends when another server appears (a killed one is discovered for up to 20 s more); for
+    goals that are looked for, or may be sent, again.
     """
 
     appear: float = math.inf
@@ -84,6 +87,7 @@ class GoalPolicy:
     repeat: float = math.inf
     watch: float = math.inf
     silence: float = math.inf
+    replaced: bool = False
 
 
 class GoalCall:
@@ -197,6 +201,7 @@ class GoalCall:
     def _send(self, goal: Any) -> None:
         self.sent_at = self.last_heard = self._node.steady()
         self._accept_by = self.sent_at + self._policy.accept
+        self._servers = self._client.servers
         self._on_state('sent')
         self._wait()
         self._client.send(goal, self._goal_id, self._feedback).add_done_callback(
@@ -318,7 +323,7 @@ class GoalCall:
     def _wait(self) -> None:
         """Set the timer to the next time limit."""
         now = self._node.steady()
-        watch = now + self._policy.watch if self._running else math.inf
+        watch = now + self._policy.watch if self._running or self._policy.replaced else math.inf
         self._later(
             min(self._accept_by, self._ask_at, self._silent_at(), watch) - now, self._check)
 
@@ -334,6 +339,9 @@ class GoalCall:
             if not self._ended_by_status():
                 self._vanished = True
                 self._fail(Ending.VANISHED, stopped=False)
+        elif self._is_replaced():
+            self._vanished = True
+            self._fail(Ending.REPLACED, stopped=False)
         elif now >= self._accept_by:
             self._give_up()
         elif now >= self._ask_at:
@@ -345,6 +353,11 @@ class GoalCall:
         """Whether the server is not there; a restarted server does not know the goal."""
         return self._running and self._policy.watch < math.inf and not (
             self._client.server_is_there() and self._client.servers & self._servers)
+
+    def _is_replaced(self) -> bool:
+        """Whether there is a server that can't have the goal, which nobody has accepted."""
+        return self._policy.replaced and not (self._running or self._given_up) \
+            and self._client.server_is_there() and bool(self._client.servers - self._servers)
 
     # -- helpers
 
