@@ -71,7 +71,8 @@ def test_a_changed_file_is_in_use_after_reload(rig: Rig) -> None:
 def test_a_file_with_a_fault_changes_nothing(rig: Rig) -> None:
     rig.start()
     before = len(rig.safety)
-    change(rig, NEW.replace('m, max_age: 1.0', 'm, max_age: -1.0') + '  more: {constant: 1, colour: red}\n')
+    change(rig, NEW.replace('m, max_age: 1.0', 'm, max_age: -1.0')
+           + '  more: {constant: 1, colour: red}\n')
     told = reload(rig)
     assert not told.success
     assert 'facts.yaml:3:' in told.message and 'facts.yaml:4:' in told.message  # all faults

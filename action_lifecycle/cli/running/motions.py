@@ -12,13 +12,14 @@ from typing import Any
 from ...documents.errors import DocumentError, Fault
 from ...documents.templates.template import has_template
 from ...flow.files.alternatives import strategies
+from ...flow.files.checks import parameter_kinds
 from ...flow.files.flow import LoadedFlow, with_nested
 from ...lifecycle.spec import ActionSpec
 from ...lifecycle.verifier_kinds import ServiceVerify
 from ...work.call import CallSpec
 from ...work.standstill import standstill_key
 from ...world.expressions.expression import compile_expression
-from ...world.expressions.value_types import Kind, kind_of
+from ...world.expressions.value_types import Kind
 from ...world.facts.facts import FactSet
 
 
@@ -60,9 +61,8 @@ def motion_faults(
                 continue
             message = kind()
             wrong = list(fill(message, resolve(data, lambda text, path: LATER, label), label))
-            wrong += kind_faults(kind(), data, lambda text: _kind(text, {
-                **kinds, **{name: kind_of(value) for name, value in parameters.items()
-                            if not has_template(value)}}), label)
+            wrong += kind_faults(kind(), data, lambda text: _kind(
+                text, {**kinds, **parameter_kinds(parameters)}), label)
             yield from wrong
             if not wrong:
                 for name in (step.type, step.name):

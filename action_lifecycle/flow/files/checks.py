@@ -250,8 +250,7 @@ def _work_faults(
     document: Document, action_id: str, action: ActionSpec, facts: Mapping[str, Kind]
 ) -> Iterator[Fault]:
     """Yield the expressions of work whose operands are of other kinds than they need."""
-    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()
-                         if not has_template(value)}}
+    kinds = {**facts, **parameter_kinds(action.parameters)}
     for step in action.steps:
         field, until = step.evidence(False)
         found = [((*step.path, field), until, True)] \
@@ -268,6 +267,12 @@ def _work_faults(
                     yield document.fault(
                         ('actions', action_id, *where), f"action '{action_id}', {step.kind}: "
                         f'{text!r}, character {fault.column}: {fault.message}')
+
+
+def parameter_kinds(parameters: Mapping[str, Any]) -> dict[str, Kind]:
+    """Return the kinds of parameters, as far as they are known before templates are filled in."""
+    return {name: Kind.ANY if has_template(value) else kind_of(value)
+            for name, value in parameters.items()}
 
 
 def _void_evidence(

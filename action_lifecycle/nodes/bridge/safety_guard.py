@@ -369,8 +369,8 @@ class SafetyGuard:
         if reader.trouble:
             return '' if reader.misread else f': {reader.trouble}'
         there = self._node.count_publishers(self.status.topic)
-        if not there:
-            return f': {reader.why_silent()}'
+        if not there and (why := reader.why_silent()):
+            return f': {why}'
         unseen = self.monitor.unseen(self.status.topic)
         return ': it has a publisher, but no message was received' if unseen else ''
 

@@ -63,9 +63,9 @@ class OrderCall:
     Gives orders to one service, in the executor's thread of `node`.
 
     `rows` is a client of `get_rows` of the node that takes the orders, None if it has no journal;
-    then an order that is not answered is sent again only if it is an answer to a question, which a
-    node takes once. `appear` and `limit`: time (s) for the service to be there and active, and
-    from the first request to the end.
+    then, and if the journal can't be read, an order that is not answered is sent again only if it
+    is an answer to a question, which a node takes once. `appear` and `limit`: time (s) for the
+    service to be there and active, and from the first request to the end.
     """
 
     def __init__(
@@ -84,7 +84,13 @@ class OrderCall:
         Raises `NoServer` if it was not taken since nobody is there or active, and `NoAnswer` if
         the node has not answered within the limit.
         """
-        before = await self._newest() if self._rows is not None else 0
+        before = 0
+        if self._rows is not None:
+            newest = await self._newest()
+            if newest is None:
+                self._rows = None
+            else:
+                before = newest
         end = self._node.steady() + self._limit
         sure = self._rows is not None or isinstance(request, Respond.Request)
         again = not isinstance(request, EditFlow.Request)  # which may still be checked
@@ -165,18 +171,24 @@ class OrderCall:
         await over
         timer.cancel()
 
-    async def _newest(self) -> int:
-        """Return the number of the journal's last row as soon as the node is active."""
+    async def _newest(self) -> int | None:
+        """
+        Return the number of the journal's last row as soon as the node is active.
+
+        None: it can't be read, which prevents no order, above all none that stops.
+        """
         end = self._node.steady() + self._appear
         while True:
             left = end - self._node.steady()
             try:
                 answer = await self._read(left, after_seq=LAST, limit=1)
-            except NoAnswer as error:
-                raise NoServer(str(error)) from error
+            except NoAnswer:
+                return None
             if answer.error_code == ErrorCode.NONE:
                 return int(answer.last_seq)
-            if answer.error_code != ErrorCode.NOT_READY or left <= INACTIVE:
+            if answer.error_code != ErrorCode.NOT_READY:
+                return None
+            if left <= INACTIVE:
                 raise NoServer(answer.error_msg)
             await sleep(self._node, INACTIVE)
 

@@ -189,20 +189,20 @@ def test_each_fact_that_a_flow_reads_is_checked(
     assert ("unknown name 'gapp'; did you mean 'gap'?" in said) is (name == 'gapp'), said
 
 
-@pytest.mark.parametrize(('action', 'told'), [
-    ('publish: {topic: cmd, type: std_msgs/msg/String, rate: 5, until: "name > 1"}',
+@pytest.mark.parametrize(('action', 'told'), [  # from the type of a publication on
+    ('std_msgs/msg/String, rate: 5, until: "name > 1"}',
      "publish: 'name > 1', character 1: "),
-    ('publish: {topic: cmd, type: std_msgs/msg/Float64, message: {data: {expr: name + 1}}}',
+    ('std_msgs/msg/Float64, message: {data: {expr: name + 1}}}',
      "publish: 'name + 1', character 1: "),
-    ('publish: {topic: cmd, type: std_msgs/msg/Float64, message: {data: {fact: name}}}',
+    ('std_msgs/msg/Float64, message: {data: {fact: name}}}',
      "message.data: 'name' is a text: expected a number, got "),
-    ('publish: {topic: cmd, type: std_msgs/msg/String, message: {data: {fact: gap}}}',
+    ('std_msgs/msg/String, message: {data: {fact: gap}}}',
      "message.data: 'gap' is a number: expected a text, got "),
-    ('publish: {topic: cmd, type: std_msgs/msg/Float64, message: {data: {expr: gap > 1}}}',
+    ('std_msgs/msg/Float64, message: {data: {expr: gap > 1}}}',
      "message.data: 'gap > 1' is a boolean: expected a number, got "),
-    ('publish: {topic: cmd, type: std_msgs/msg/Int8, message: {data: {expr: gap * 200}}}', ''),
-    ('publish: {topic: cmd, type: geometry_msgs/msg/Point, message: {fact: place}}', ''),
-    ('publish: {topic: cmd, type: geometry_msgs/msg/Point, message: {x: {expr: "limit / 2"}}}, '
+    ('std_msgs/msg/Int8, message: {data: {expr: gap * 200}}}', ''),
+    ('geometry_msgs/msg/Point, message: {fact: place}}', ''),
+    ('geometry_msgs/msg/Point, message: {x: {expr: "limit / 2"}}}, '
      'parameters: {limit: 3.0}', ''),
 ])
 def test_the_kinds_of_facts_are_checked_in_what_is_sent(
@@ -216,8 +216,8 @@ def test_the_kinds_of_facts_are_checked_in_what_is_sent(
         '  name: {topic: name, type: std_msgs/msg/String, field: data, max_age: 1}\n'
         '  place: {topic: place, type: geometry_msgs/msg/PoseStamped, field: pose.position}\n')
     flow = tmp_path / 'flow.yaml'
-    flow.write_text(f'flow: f\nactions:\n  a: {{{action}, confirm: gap > 0.5, '
-                    'stopped: gap < 1}\n')
+    flow.write_text(f'flow: f\nactions:\n  a: {{publish: {{topic: cmd, physical: true, type: '
+                    f'{action}, confirm: gap > 0.5, stopped: gap < 1}}\n')
     code = main(['validate', str(flow), '--facts', str(facts)])
     said = capsys.readouterr().err
     assert (code, told in said) == (2 if told else 0, True), said
