@@ -221,6 +221,7 @@ def test_tf_of_another_namespace_is_named(tmp_path: Path) -> None:
         cell.every(move)
         cell.start()
         state, why = cell.run('namespace/flow.yaml')
-        assert state == 'FAIL' and 'no sample on /r1/tf yet (nobody publishes it)' in why
+        assert state == 'FAIL'
+        assert 'no sample on /r1/tf yet (nobody publishes it; /tf is: look at the names' in why
     finally:
         cell.close()

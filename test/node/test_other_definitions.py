@@ -76,7 +76,9 @@ def test_a_fact_is_unknown_while_a_publisher_has_another_definition(rig: Rig, ot
     checked = rig.call(rig.check_client, Check.Request(
         conditions=[Condition(name='confirm', expression='load < 0.1', within=1.0)]))
     assert ['/driver has RIHS01_8f5ba9c3' in fault.message for fault in checked.faults] == [True]
+    rig.executor.remove_node(other)
     other.destroy_timer(timer)
+    rig.executor.spin_once(timeout_sec=0.0)  # a call of the timer may still be due
     other.destroy_publisher(scale)
     own = rig.robot.create_publisher(Float64, 'scale', 10)
     rig.robot.create_timer(0.02, lambda: own.publish(Float64(data=0.0)))

@@ -245,7 +245,7 @@ def test_nobody_clears_a_stop_while_the_bridge_is_away(stack: Stack) -> None:
     ('[1]', 'goal.command.position: expected a number'),
     ("{expr: 'gap * 1000'}", 'goal.command.position: 20 is out of its limits, 0 to 0.5'),
     ("{expr: 'gap / 0'}", 'goal.command.position'),
-    ('{fact: present}', "goal.command.position: present: fact 'present' is unknown"),
+    ('{fact: present}', "goal.command.position: 'present' is a boolean: expected a number"),
 ])
 def test_a_goal_that_is_no_number_or_beyond_its_limits_is_refused_by_its_field(
     stack: Stack, position: str, words: str,

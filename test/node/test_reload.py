@@ -20,7 +20,7 @@ from .bridge_rig import Rig
 from .estop_rig import OPEN
 
 HEAD = 'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\nfacts:\n'
-GAP = ("  {name}: {{topic: joint_states, type: sensor_msgs/msg/JointState, "
+GAP = ('  {name}: {{topic: joint_states, type: sensor_msgs/msg/JointState, '
        "field: 'position[name=gripper]', unit: m, max_age: 1.0}}\n")
 OLD, NEW = (HEAD + GAP.format(name=name) for name in ('gap', 'width'))
 

@@ -175,7 +175,8 @@ def test_the_policy_of_the_web_node_is_what_it_opens(fleet: Fleet) -> None:
         'web', {'autostart': True, 'port': 0, 'use_sim_time': True,
                 'journal_path': fleet.folder / 'no.journal'}, log='policy_web')
     rights = {right for right in allowed() if right.node in WEB}
-    shown = {Right('_web_capped', 'subscribe', name) for name in ('/tf', '/tf_static')}
+    shown = {Right('_web_capped', 'subscribe', name)
+             for name in ('/tf', '/tf_static', '/world_model_bridge/all_facts')}
 
     def live() -> set[Right]:
         names = set(fleet.node.get_node_names_and_namespaces())

@@ -111,10 +111,11 @@ class Facts:
     def health(self) -> Health:
         """Return the faults of the subscribed topics for the diagnostics."""
         model, now, readers = self.model, self._node.now(), self.subscriptions.readers
-        read = {topic for topic in self._read()  # one that is only shown is no fault
-                if self._release_all is None or readers[topic].users > 1}
-        troubles = [readers[topic].trouble for topic in readers if topic in read
-                    and readers[topic].trouble]
+        shown = {topic for topic, reader in readers.items()  # only, which makes it no fault
+                 if self._release_all is not None and reader.users == 1}
+        read = set(self._read()) - shown
+        troubles = [reader.trouble for topic, reader in readers.items()
+                    if reader.trouble and topic not in shown]
         silent = [f'{value.name}: {silence(value, now, self.names)}'
                   for value in (model.value(name, now) for name in self._facts_on(read))
                   if value.validity is not Validity.VALID]

@@ -11,6 +11,7 @@ from typing import Any
 
 from action_lifecycle.cli.operators.answering import OpenQuestion, Questions, split_answer
 from action_lifecycle.cli.operators.terminal import _Lines, Terminal
+from action_lifecycle.ros.calls.order_call import Given
 from action_lifecycle_msgs.msg import OperatorRequest
 from action_lifecycle_msgs.srv import Respond
 import pytest
@@ -72,9 +73,9 @@ class Asked:
     def left(self, request: Any) -> float | None:
         return self.time_left
 
-    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Any:
+    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Given:
         self.answers.append((question.request.id, answer, comment))
-        return Respond.Response(accepted=True)
+        return Given(Respond.Response(accepted=True), 0)
 
 
 class Person:
