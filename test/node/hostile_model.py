@@ -114,6 +114,13 @@ def _deep(rng: random.Random, flow: Plan, action: Plan) -> str:
     return 'flow: planned\nactions: ' + '{a: ' * 3000 + '}' * 3000
 
 
+def _unknown(rng: random.Random, flow: Plan, action: Plan) -> None:
+    field = rng.choice(['skip_checks', 'force', 'requester', 'actor', 'lease', 'confirmed'])
+    action[field] = True
+    if rng.random() < 0.5:  # an edit has actions only
+        flow[field] = True
+
+
 def _ask(rng: random.Random, flow: Plan, action: Plan) -> None:
     """Ask a person, whose silence is the answer."""
     action['confirm'] = {'condition': 'left > 9', 'within': 0.2}
@@ -179,8 +186,7 @@ ATTACKS = (
     Attack('a tag', True, _tag),
     Attack('aliases', True, _aliases),
     Attack('depth', True, _deep),
-    Attack('unknown fields', True, lambda rng, flow, action: rng.choice([flow, action]).update({
-        rng.choice(['skip_checks', 'force', 'requester', 'actor', 'lease', 'confirmed']): True})),
+    Attack('unknown fields', True, _unknown),
     Attack('a cycle', True, _set('after', 'move', {'move': 'unconditional'})),
     Attack('a fallback without evidence', True, _set('fallback', [
         {'strategy': 'action', 'confirm': '1 < 2'}], [
