@@ -243,7 +243,10 @@ def edit(rng: random.Random) -> Draw:
                  {'update': {'first': {'confirm': '1 < 2'}}}]
     if 'parameters' in flow:
         forbidden = True  # an edit has none
-    return Draw(names, forbidden, _text(rng, [rng.choice(verbs)]))
+    verb = rng.choice(verbs)
+    if names[-1] == 'no confirm' and 'motion' in verb.get('update', {}).get('second', {}):
+        forbidden = False  # it keeps the one that it has
+    return Draw(names, forbidden, _text(rng, [verb]))
 
 
 def _drawn(rng: random.Random) -> tuple[Plan, tuple[str, ...], bool, str]:
